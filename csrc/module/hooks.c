@@ -4,7 +4,7 @@
  *        └──────────────────────┴─ raised ──┴──► hooks marked always_call that did not run yet
  *
  * Each stage runs over a snapshot: a hook may remove itself or others. Backward hooks are Python's affair
- * (rushlight.nn.modules._backward_hooks): arguments and result pass through it around the other stages. */
+ * (rushlight.nn.modules._functions): arguments and result pass through it around the other stages. */
 #include "internal.h"
 
 typedef struct {
@@ -190,7 +190,7 @@ static int backward_any(PyObject *m) {
 static int backward_begin(hooked_call *c) {
     int some = backward_any(c->m);
     if (some <= 0) return some;
-    RL_OWNED PyObject *home = PyImport_ImportModule("rushlight.nn.modules._backward_hooks");
+    RL_OWNED PyObject *home = PyImport_ImportModule("rushlight.nn.modules._functions");
     c->backward = home ? PyObject_CallMethod(home, "BackwardHooks", "O", c->m) : NULL;
     return c->backward ? 0 : -1;
 }

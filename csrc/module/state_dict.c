@@ -493,7 +493,7 @@ typedef struct rl_state_load {
     PyObject *assign;
     PyObject *result;     /* _IncompatibleKeys(missing, unexpected) */
     PyObject *mismatched; /* list of (key, shape given, shape here); NULL: these are errors */
-    PyObject *ties;       /* nn.modules._ties.Ties, or NULL */
+    PyObject *ties;       /* nn.modules._tied_parameters.Ties, or NULL */
     struct rl_state_load *outer;
 } rl_state_load;
 
@@ -1050,7 +1050,7 @@ static int load_reports(PyObject *mismatched) {
 
 /* *ties: owned, or NULL where no parameter of the tree stands in two places */
 static int load_find_ties(PyObject *m, PyObject **ties) {
-    RL_OWNED PyObject *home = PyImport_ImportModule("rushlight.nn.modules._ties");
+    RL_OWNED PyObject *home = PyImport_ImportModule("rushlight.nn.modules._tied_parameters");
     RL_OWNED PyObject *found = home ? PyObject_CallMethod(home, "find", "O", m) : NULL;
     if (found && !Py_IsNone(found)) *ties = rl_give(&found);
     return PyErr_Occurred() ? -1 : 0;

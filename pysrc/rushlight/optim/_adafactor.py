@@ -6,8 +6,7 @@ import rushlight
 from rushlight._homes import adopt
 
 from ._group import require
-from ._helpers import _get_scalar_dtype, _to_scalar
-from .optimizer import Optimizer
+from .optimizer import Optimizer, _get_scalar_dtype, _to_scalar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from types import FunctionType
 import rushlight
 from rushlight import _C
 
-from ._helpers import _get_capturable_supported_devices, _get_scalar_dtype, _get_value
-from .optimizer import Optimizer
+from .optimizer import Optimizer, _get_capturable_supported_devices, _get_scalar_dtype, _get_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import rushlight
 
 from ._group import GroupOptimizer, count, downhill, update_each
-from ._helpers import _device_dtype_check_for_fused, _get_value
+from .optimizer import _device_dtype_check_for_fused, _get_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

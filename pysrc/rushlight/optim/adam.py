@@ -5,7 +5,7 @@ from __future__ import annotations
 import rushlight
 
 from ._group import GroupOptimizer, check, check_betas, check_rate, decayed, move_moments, update_each
-from ._helpers import _device_dtype_check_for_fused, _dispatch_sqrt, _get_value, _to_scalar
+from .optimizer import _device_dtype_check_for_fused, _dispatch_sqrt, _get_value, _to_scalar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import rushlight
 
 from ._group import check_rate
-from ._helpers import _to_scalar
-from .optimizer import Optimizer
+from .optimizer import Optimizer, _to_scalar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,59 +2,349 @@
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from copy import deepcopy
+from itertools import chain
+from typing import Any, TypeAlias
 
 import rushlight
-from rushlight import _C, _homes, _missing
-
-from ._helpers import (  # noqa: F401 (optimizers that others write import them from here)
-    ParamsT,
-    StateDict,
-    _capturable_doc,
-    _default_to_fused_or_foreach,
-    _device_dtype_check_for_fused,
-    _differentiable_doc,
-    _disable_dynamo_if_unsupported,
-    _dispatch_sqrt,
-    _foreach_doc,
-    _fused_doc,
-    _get_capturable_supported_devices,
-    _get_scalar_dtype,
-    _get_value,
-    _maximize_doc,
-    _params_doc,
-    _stack_if_compiling,
-    _to_scalar,
-    _use_grad_for_differentiable,
-    _view_as_real,
-)
-from ._optimizer_hooks import (  # noqa: F401 (as above)
-    _changed_arguments,
-    _fit,
-    _global_optimizer_post_hooks,
-    _global_optimizer_pre_hooks,
-    _Hooked,
-    _hooked_step,
-    _register,
-    _RequiredParameter,
-    _split_names,
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
-    required,
-)
+from rushlight import _C, _missing
+from rushlight.utils.hooks import RemovableHandle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypeVar
+    from typing import Any, Self, TypeVar
 
     from rushlight._C import Tensor
 
     _Loss = TypeVar("_Loss")
+    _Loss = TypeVar("_Loss")
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
+
+# ---- what optimizers that others write import from torch.optim.optimizer, besides the class ----
+_ON_DEVICES = ["cuda", "xpu", "hpu", "privateuseone", "xla"]
+
+ParamsT: TypeAlias = (
+    "Iterable[rushlight.Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, rushlight.Tensor]]"
+)
+StateDict: TypeAlias = dict[str, Any]
+
+_params_doc = "params: tensors, pairs of name and tensor, or dicts that are groups with options of their own."
+_foreach_doc = "foreach: accepted; one kernel goes over all parameters in any case."
+_fused_doc = "fused: float16 and bfloat16 are computed in float32 and rounded once."
+_capturable_doc = "capturable: counts of steps lie on the GPU; refused by step() on the CPU."
+_differentiable_doc = "differentiable: step() leaves a history, so that a gradient goes through it."
+_maximize_doc = "maximize: climb instead of descending."
+
+
+def _use_grad_for_differentiable(step):
+    """Wrap a step so that it records gradients if the option differentiable is on, and else none."""
+
+    @functools.wraps(step)
+    def wrapper(self, *args, **kwargs):
+        with rushlight.set_grad_enabled(bool(self.defaults["differentiable"])):
+            return step(self, *args, **kwargs)
+
+    return wrapper
+
+
+def _disable_dynamo_if_unsupported(single_tensor_fn=None):
+    """Return a decorator that changes nothing: Python always runs."""
+    return lambda function: function
+
+
+def _get_value(x):
+    return x.item() if isinstance(x, rushlight.Tensor) else x
+
+
+def _stack_if_compiling(x):
+    return x
+
+
+def _dispatch_sqrt(x):
+    return x.sqrt() if isinstance(x, rushlight.Tensor) else x**0.5
+
+
+def _to_scalar(x):
+    """Make a tensor of one element one without dimensions; numbers stay."""
+    return x.squeeze() if isinstance(x, rushlight.Tensor) and x.dim() != 0 else x
+
+
+def _get_scalar_dtype(is_fused=None):
+    """Return the dtype of counts of steps."""
+    double = not is_fused and rushlight.get_default_dtype() == rushlight.float64
+    return rushlight.float64 if double else rushlight.float32
+
+
+def _view_as_real(params, *state_and_grads):
+    """Replace complex tensors in the lists by views of their parts."""
+    for i, param in enumerate(params):
+        if param.is_complex():
+            for tensors in (params, *state_and_grads):
+                tensors[i] = rushlight.view_as_real(tensors[i])
+
+
+def _default_to_fused_or_foreach(params, differentiable, use_fused=False):
+    """Return (fused, foreach): which of PyTorch's implementations it would take by default."""
+    there = not differentiable and all(p is None or p.device.type in ("cpu", "cuda") for p in params)
+    fused = use_fused and there and all(p is None or p.is_floating_point() for p in params)
+    on_gpus = not differentiable and all(p is None or p.is_cuda for p in params)
+    return fused, on_gpus and not fused
+
+
+def _device_dtype_check_for_fused(p, cuda_unsupported=False):
+    if not p.is_floating_point():
+        devices = ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
+        if cuda_unsupported:
+            devices.remove("cuda")
+        raise RuntimeError(
+            "`fused=True` requires all the params to be floating point Tensors of "
+            f"supported devices: {devices} but {p.dtype} and {p.device.type}"
+        )
+
+
+def _get_capturable_supported_devices(supports_xla=True):
+    return _ON_DEVICES[:] if supports_xla else _ON_DEVICES[:-1]
+
+
+# ---- hooks of all optimizers, and steps that call them ----
+_global_optimizer_pre_hooks = OrderedDict()
+_global_optimizer_post_hooks = OrderedDict()
+
+
+class _RequiredParameter:
+    """Stands for a default that every group has to give itself."""
+
+    def __repr__(self):
+        return "<required parameter>"
+
+
+required = _RequiredParameter()
+
+
+def _register(hooks, hook, prepend=False):
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def register_optimizer_step_pre_hook(
+    hook: Callable[
+        [Optimizer, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]] | None
+    ],
+) -> Any:
+    """Register a hook that runs before each step of every optimizer.
+
+    Parameters
+    ----------
+    hook : callable
+        Takes ``(optimizer, args, kwargs)``; it may return new ``(args, kwargs)``.
+
+    Returns
+    -------
+    RemovableHandle
+        Its ``remove()`` removes the hook.
+    """
+    return _register(_global_optimizer_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(
+    hook: Callable[[Optimizer, tuple[Any, ...], dict[str, Any]], None],
+) -> Any:
+    """Register a hook that runs after each step of every optimizer.
+
+    Parameters
+    ----------
+    hook : callable
+        Takes ``(optimizer, args, kwargs)``.
+
+    Returns
+    -------
+    RemovableHandle
+        Its ``remove()`` removes the hook.
+    """
+    return _register(_global_optimizer_post_hooks, hook)
+
+
+def _changed_arguments(step, self, args, kwargs):
+    """What the pre-hooks make of the arguments of a step: (self, *args, kwargs)."""
+    args = (self, *args)
+    for hook in chain(_global_optimizer_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
+        result = hook(self, args, kwargs)
+        if result is None:
+            continue
+        if not (isinstance(result, tuple) and len(result) == 2):
+            raise RuntimeError(
+                f"{step} must return None or a tuple of (new_args, new_kwargs), but got {result}."
+            )
+        args, kwargs = result
+    return *args, kwargs
+
+
+def _hooked_step(step):
+    """Wrap a class's step so that it calls the hooks."""
+
+    def wrapper(self, *args, **kwargs):
+        if _global_optimizer_pre_hooks or self._optimizer_step_pre_hooks:
+            self, *args, kwargs = _changed_arguments(step, self, args, kwargs)
+        out = step(self, *args, **kwargs)
+        if self._optimizer_step_post_hooks or _global_optimizer_post_hooks:
+            for hook in chain(
+                self._optimizer_step_post_hooks.values(), _global_optimizer_post_hooks.values()
+            ):
+                hook(self, (self, *args), kwargs)
+        return out
+
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(wrapper, name, getattr(step, name, None))
+    wrapper.__wrapped__ = step
+    wrapper.hooked = True
+    return wrapper
+
+
+def _fit(param, value, counts_beside=False, key=None):
+    """Cast loaded state to the dtype and device of its parameter; the count of steps stays as it is, or goes
+    beside the parameter as float32."""
+    if isinstance(value, rushlight.Tensor):
+        if key == "step":
+            return value.to(dtype=rushlight.float32, device=param.device) if counts_beside else value
+        dtype = param.dtype if param.is_floating_point() else value.dtype
+        return value.to(dtype=dtype, device=param.device)
+    if isinstance(value, dict):
+        return {k: _fit(param, v, counts_beside, k) for k, v in value.items()}
+    if isinstance(value, Iterable):
+        return type(value)(_fit(param, v) for v in value)
+    return value
+
+
+def _split_names(params):
+    """Return tensors and names of what may be (name, tensor) pairs."""
+    pairs = [p for p in params if isinstance(p, tuple)]
+    if pairs and len(pairs) != len(params):
+        raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+    return [p[1] for p in pairs] if pairs else params, [p[0] for p in pairs]
+
+
+class _Hooked:
+    """Registration of hooks of one optimizer."""
+
+    def register_step_pre_hook(
+        self,
+        hook: Callable[
+            [Self, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]] | None
+        ],
+    ) -> Any:
+        """Register a hook that runs before each step.
+
+        Parameters
+        ----------
+        hook : callable
+            Takes ``(optimizer, args, kwargs)``; it may return new ``(args, kwargs)``.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
+        return _register(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[[Self, tuple[Any, ...], dict[str, Any]], None]) -> Any:
+        """Register a hook that runs after each step.
+
+        Parameters
+        ----------
+        hook : callable
+            Takes ``(optimizer, args, kwargs)``.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
+        return _register(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[[Optimizer], None], prepend: bool = False) -> Any:
+        """Register a hook that runs before state_dict().
+
+        Parameters
+        ----------
+        hook : callable
+            Takes the optimizer.
+        prepend : bool, default False
+            Run it before the other hooks instead of after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
+        return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[[Optimizer, dict[str, Any]], dict[str, Any] | None], prepend: bool = False
+    ) -> Any:
+        """Register a hook that runs after state_dict().
+
+        Parameters
+        ----------
+        hook : callable
+            Takes ``(optimizer, state_dict)``; it may return another dict.
+        prepend : bool, default False
+            Run it before the other hooks instead of after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
+        return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[[Optimizer, dict[str, Any]], dict[str, Any] | None], prepend: bool = False
+    ) -> Any:
+        """Register a hook that runs before load_state_dict().
+
+        Parameters
+        ----------
+        hook : callable
+            Takes ``(optimizer, state_dict)``; it may return another dict.
+        prepend : bool, default False
+            Run it before the other hooks instead of after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
+        return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[[Optimizer], None], prepend: bool = False
+    ) -> Any:
+        """Register a hook that runs after load_state_dict().
+
+        Parameters
+        ----------
+        hook : callable
+            Takes the optimizer.
+        prepend : bool, default False
+            Run it before the other hooks instead of after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
+        return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+
 __getattr__ = _missing.lacks(__name__)
 
 _HOOK_DICTS = (
@@ -358,17 +648,3 @@ class Optimizer(_Hooked):
         if not known.isdisjoint(params):
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
-
-
-_homes.adopt(
-    __name__,
-    _Hooked,
-    _RequiredParameter,
-    _register,
-    register_optimizer_step_pre_hook,
-    register_optimizer_step_post_hook,
-    _changed_arguments,
-    _hooked_step,
-    _fit,
-    _split_names,
-)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._group import GroupOptimizer, downhill, update_each
-from ._helpers import _get_value
+from .optimizer import _get_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import rushlight
 
 from ._group import GroupOptimizer, check_rate, count, update_each
-from ._helpers import _to_scalar
+from .optimizer import _to_scalar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import rushlight
 
 from ._group import GroupOptimizer, check, check_rate, downhill, update_each
-from ._helpers import _get_value, _to_scalar
+from .optimizer import _get_value, _to_scalar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

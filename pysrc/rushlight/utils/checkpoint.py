@@ -14,31 +14,23 @@ See https://docs.pytorch.org/docs/2.13/checkpoint.html
 from __future__ import annotations
 
 import contextlib
+import itertools
 import warnings
+import weakref
 
 import rushlight
-from rushlight import _C, _homes, _missing
+from rushlight import _C, _missing
+from rushlight.autograd import Function, backward, enable_grad, no_grad
 from rushlight.autograd.graph import saved_tensors_hooks
-
-from ._checkpoint_frames import (
-    _CHECKS,
-    CheckpointError,
-    _Frame,
-)
-from ._checkpoint_reentrant import (
-    CheckpointFunction,
-    DefaultDeviceType,
-    _as_in,
-    _surroundings,
-    check_backward_validity,
-    detach_variable,
-)
+from rushlight.random import fork_rng, get_rng_state, set_rng_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from rushlight._C import Tensor
+    from rushlight.types import Device
 
 __all__ = [
     "CheckpointError",
@@ -52,6 +44,309 @@ __all__ = [
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
 ]
+
+
+# ---- checkpoints that run again within a backward pass of their own ----
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    """Detach the tensors of a tuple; each requires a gradient if it did before.
+
+    Parameters
+    ----------
+    inputs : tuple
+        Tensors and other values.
+
+    Returns
+    -------
+    tuple
+        The same with detached tensors.
+
+    Raises
+    ------
+    RuntimeError
+        If it is no tuple.
+
+    Examples
+    --------
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.utils.checkpoint.detach_variable((x * 2, 3))
+    (tensor([2., 2.], requires_grad=True), 3)
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
+        )
+    return tuple(
+        x.detach().requires_grad_(x.requires_grad) if isinstance(x, _C.Tensor) else x for x in inputs
+    )
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warn if no tensor of the inputs requires a gradient: then there is nothing to compute backward.
+
+    Parameters
+    ----------
+    inputs : iterable
+        Tensors and other values.
+
+    Examples
+    --------
+    >>> torch.utils.checkpoint.check_backward_validity([torch.ones(2, requires_grad=True)])
+    """
+    if not any(x.requires_grad for x in inputs if isinstance(x, _C.Tensor)):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+class DefaultDeviceType:
+    """Keep the type of devices whose random numbers checkpoints preserve besides the CPU's.
+
+    Examples
+    --------
+    >>> torch.utils.checkpoint.DefaultDeviceType.get_device_type()
+    'cpu'
+    """
+
+    _default_device_type = None
+
+    @staticmethod
+    def set_device_type(device: Device = "cuda") -> None:
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        return DefaultDeviceType._default_device_type or "cpu"
+
+
+def _tensors(values):
+    for value in values:
+        if isinstance(value, _C.Tensor):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from _tensors(value)
+        elif isinstance(value, dict):
+            yield from _tensors(value.values())
+
+
+def _surroundings(preserve, *values):
+    """What the second time must find as the first did: autocast and, if preserved, the random numbers of the
+    CPU and of the GPUs that tensors among the values lie on."""
+    gpus = sorted({t.device.index for t in _tensors(values) if t.device.type == "cuda"})
+    kinds = ("cpu", "cuda") if gpus else ("cpu",)
+    casts = [(kind, _C.get_autocast_dtype(kind), _C.is_autocast_enabled(kind)) for kind in kinds]
+    states = {i: rushlight.cuda.get_rng_state(i) for i in gpus} if preserve else {}
+    return get_rng_state() if preserve else None, states, casts, _C.is_autocast_cache_enabled()
+
+
+@contextlib.contextmanager
+def _as_in(surroundings):
+    state, states, casts, caches = surroundings
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(fork_rng(states, enabled=state is not None))
+        for kind, dtype, enabled in casts:
+            if enabled or _C.is_autocast_enabled(kind):
+                stack.enter_context(rushlight.autocast(kind, dtype, enabled, caches))
+        if state is not None:
+            set_rng_state(state)
+        for i, own in states.items():
+            rushlight.cuda.set_rng_state(own, i)
+        yield
+
+
+def _tensor_places(values):
+    return [i for i, v in enumerate(values) if isinstance(v, _C.Tensor)]
+
+
+def _with_tensors(values, places, tensors):
+    values = list(values)
+    for i, tensor in zip(places, tensors, strict=True):
+        values[i] = tensor
+    return values
+
+
+def _without_tensors(values):
+    return [None if isinstance(v, _C.Tensor) else v for v in values]
+
+
+class CheckpointFunction(Function):
+    """Run a part of a model without recording it; backward runs it again.
+
+    What checkpoint() with ``use_reentrant=True`` applies.
+
+    Examples
+    --------
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.utils.checkpoint.CheckpointFunction.apply(torch.exp, True, x).sum().backward()
+    >>> x.grad
+    tensor([2.7183, 2.7183])
+    """
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Any, preserve_rng_state: Any, *args: Any) -> Tensor:
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.surroundings = _surroundings(preserve_rng_state, args)
+        ctx.places = _tensor_places(args)
+        ctx.inputs = _without_tensors(args)
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        with no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *args: Any) -> Any:
+        if not _C._is_checkpoint_valid():
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an "
+                "`inputs` parameter to .backward(). To resolve this error, you can either set "
+                "use_reentrant=False, or call .backward() without passing the `inputs` argument."
+            )
+        inputs = detach_variable(tuple(_with_tensors(ctx.inputs, ctx.places, ctx.saved_tensors)))
+        with _as_in(ctx.surroundings), enable_grad():
+            outputs = ctx.run_function(*inputs)
+        outputs = (outputs,) if isinstance(outputs, _C.Tensor) else outputs
+        pairs = [
+            (o, g)
+            for o, g in zip(outputs, args, strict=False)
+            if isinstance(o, _C.Tensor) and o.requires_grad
+        ]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        backward(*zip(*pairs, strict=True))
+        return (None, None, *(x.grad if isinstance(x, _C.Tensor) else None for x in inputs))
+
+
+# ---- what a checkpoint keeps of its first run, and fills by running again ----
+class CheckpointError(RuntimeError):
+    """Signal that the second run of a checkpoint did not save the same tensors as the first."""
+
+
+_run_without_backward = itertools.count(-2, -1)  # ids for tensors that are unpacked outside of backward
+
+
+class _Stop(Exception):
+    """All slots are filled."""
+
+
+class _Slot:
+    """The place of one saved tensor: run of backward -> the tensor; None once it was taken."""
+
+    def __init__(self):
+        self.values = {}
+
+
+class _Inputs(Function):
+    """Saves a checkpoint's inputs: an outer checkpoint packs them as it packs all else."""
+
+    @staticmethod
+    def forward(ctx, marker, *tensors):
+        ctx.save_for_backward(*tensors)
+        return marker.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        raise AssertionError("nobody differentiates by the marker")
+
+
+def _describe(tensor):
+    return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
+
+
+_CHECKS = {"default": _describe, "none": lambda tensor: None}
+
+
+class _Frame:
+    """One call of checkpoint()."""
+
+    def __init__(self, again, args, early_stop, describe):
+        self.again, self.early_stop, self.describe = again, early_stop, describe
+        self.slots, self.descriptions = [], []
+        self.counts = {}  # run of backward -> tensors saved in it
+        self.finished = False  # the first time
+        self.ignore_count = False
+        self.places, self.args = _tensor_places(args), _without_tensors(args)
+        marker = _C.zeros(0, requires_grad=True)
+        self.inputs = _Inputs.apply(marker, *(args[i] for i in self.places)).grad_fn
+
+    def pack(self, tensor):
+        slot = _Slot()
+        self.slots.append(weakref.ref(slot))
+        with no_grad():
+            self.descriptions.append(self.describe(tensor))
+        return slot
+
+    def unpack(self, slot):
+        run = _C._current_graph_task_id()
+        if run == -1:
+            run = next(_run_without_backward)
+        if run not in self.counts:
+            self.compute(run)
+        if slot.values[run] is None:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked "
+                "once. If you are calling ctx.saved_tensors in backward, make sure to do so only once. "
+                "Otherwise please open an issue with details on your use case."
+            )
+        tensor, slot.values[run] = slot.values[run], None
+        return tensor
+
+    def compute(self, run):
+        args = _with_tensors(self.args, self.places, self.inputs.saved_tensors)
+        self.counts[run] = 0
+        try:
+            with saved_tensors_hooks(lambda t: self.fill(run, t), lambda t: t), enable_grad():
+                self.again(*args)
+        except _Stop:
+            pass
+        self.check(run)
+
+    def fill(self, run, tensor):
+        """The next tensor that is saved the second time."""
+        nth = self.counts[run]
+        self.counts[run] += 1
+        tensor = tensor.detach()
+        if nth >= len(self.slots):
+            if self.finished:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during "
+                    "the original forward pass.\n" + _TIP
+                )
+            self.ignore_count = True  # backward inside of the part itself: the rest is still to come
+            return tensor
+        slot = self.slots[nth]()
+        if slot is not None:  # its node may be gone
+            slot.values[run] = tensor
+        if self.early_stop and self.counts[run] == len(self.slots):
+            raise _Stop
+        return tensor
+
+    def check(self, run):
+        if self.ignore_count:
+            return
+        if self.counts[run] != len(self.slots):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward "
+                f"and recomputation.\nNumber of tensors saved during forward: {len(self.slots)}\n"
+                f"Number of tensors saved during recomputation: {self.counts[run]}.\n{_TIP}"
+            )
+        wrong = ""
+        for nth, (reference, before) in enumerate(zip(self.slots, self.descriptions, strict=True)):
+            slot = reference()
+            after = before if slot is None else self.describe(slot.values[run])
+            if before != after:
+                wrong += (
+                    f"tensor at position {nth}:\nsaved metadata: {before}\nrecomputed metadata: {after}\n"
+                )
+        if wrong:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata "
+                f"than during the forward pass.\n{wrong}.\n{_TIP}"
+            )
+
+
+_TIP = """
+Tip: The function must do the same each time that it is called with the same tensors: look for branches on
+random numbers, on global state, or on whether gradients are recorded.
+"""
+
+
 __getattr__ = _missing.lacks(__name__)
 __dir__ = _missing.shows(__name__)
 
@@ -328,8 +623,3 @@ def checkpoint_sequential(
         part = run(functions[start : start + size])
         input = checkpoint(part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
     return run(functions[last:])(input)
-
-
-_homes.adopt(
-    __name__, detach_variable, check_backward_validity, DefaultDeviceType, CheckpointFunction, CheckpointError
-)

@@ -122,7 +122,7 @@ class BackwardHook:
     def _apply_on_tensors(self, hang, args):
         """Pass the tensors in args through an identity, whose node ``hang`` gets; their places, or None."""
         from rushlight import _C
-        from rushlight.nn.modules._backward_hooks import BackwardHookFunction
+        from rushlight.nn.modules._functions import BackwardHookFunction
 
         places = [i for i, arg in enumerate(args) if isinstance(arg, _C.Tensor)]
         if not (_C.is_grad_enabled() and any(args[i].requires_grad for i in places)):

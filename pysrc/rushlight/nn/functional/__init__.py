@@ -16,49 +16,52 @@ from rushlight._C import (
 )
 
 from ._activation import (
+    celu,
     celu_,
+    elu,
     elu_,
     gelu,
-    hardshrink,
-    hardtanh_,
-    leaky_relu_,
-    logsigmoid,
-    prelu,
-    relu_,
-    rrelu_,
-    selu_,
-    softplus,
-    softshrink,
-    threshold_,
-)
-from ._activation_rectified import (
-    celu,
-    elu,
-    hardtanh,
-    leaky_relu,
-    relu,
-    relu6,
-    rrelu,
-    selu,
-    threshold,
-)
-from ._activation_smooth import (
     glu,
+    hardshrink,
     hardsigmoid,
     hardswish,
+    hardtanh,
+    hardtanh_,
+    leaky_relu,
+    leaky_relu_,
     log_softmax,
+    logsigmoid,
     mish,
+    prelu,
+    relu,
+    relu6,
+    relu_,
+    rrelu,
+    rrelu_,
+    selu,
+    selu_,
     sigmoid,
     silu,
     softmax,
     softmin,
+    softplus,
+    softshrink,
     softsign,
     tanh,
     tanhshrink,
+    threshold,
+    threshold_,
 )
-from ._attention import scaled_dot_product_attention
-from ._cross_entropy import cross_entropy, nll_loss
-from ._ctc import ctc_loss
+from ._attention import (  # noqa: F401  (scripts import these helpers)
+    _canonical_mask,
+    _check_key_padding_mask,
+    _in_projection,
+    _in_projection_packed,
+    _mha_shape_check,
+    _none_or_dtype,
+    multi_head_attention_forward,
+    scaled_dot_product_attention,
+)
 from ._dropout import (
     alpha_dropout,
     dropout,
@@ -68,41 +71,30 @@ from ._dropout import (
     feature_alpha_dropout,
 )
 from ._embedding import embedding, embedding_bag
-from ._grid import (
-    GRID_SAMPLE_INTERPOLATION_MODES,
-    GRID_SAMPLE_PADDING_MODES,
-    affine_grid,
-    grid_sample,
-)
 from ._linear import gumbel_softmax, linear, one_hot
-from ._linear_cross_entropy import linear_cross_entropy
-from ._loss_differences import huber_loss, l1_loss, mse_loss, smooth_l1_loss
-from ._loss_margin import (
-    cosine_embedding_loss,
-    hinge_embedding_loss,
-    margin_ranking_loss,
-    multi_margin_loss,
-    multilabel_margin_loss,
-    triplet_margin_loss,
-    triplet_margin_with_distance_loss,
-)
-from ._loss_probabilities import (
+from ._loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    cross_entropy,
+    ctc_loss,
     gaussian_nll_loss,
+    hinge_embedding_loss,
+    huber_loss,
     kl_div,
+    l1_loss,
+    linear_cross_entropy,
+    margin_ranking_loss,
+    mse_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
     multilabel_soft_margin_loss,
+    nll_loss,
     poisson_nll_loss,
+    smooth_l1_loss,
     soft_margin_loss,
-)
-from ._multihead import (  # noqa: F401  (scripts import these helpers)
-    _canonical_mask,
-    _check_key_padding_mask,
-    _in_projection,
-    _in_projection_packed,
-    _mha_shape_check,
-    _none_or_dtype,
-    multi_head_attention_forward,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
 )
 from ._norm import (
     batch_norm,
@@ -113,13 +105,17 @@ from ._norm import (
     normalize,
     rms_norm,
 )
-from ._pool import (  # noqa: F401  (scripts import the private ones)
+from ._pool import (  # noqa: F401  (scripts import the private ones)  # noqa: F401  (scripts import the private ones)
     _adaptive_max_pool1d,
     _adaptive_max_pool2d,
     _adaptive_max_pool3d,
+    _check_unpool_output_size,
+    _fractional_max_pool2d,
+    _fractional_max_pool3d,
     _max_pool1d,
     _max_pool2d,
     _max_pool3d,
+    _unpool_output_size,
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
@@ -132,6 +128,10 @@ from ._pool import (  # noqa: F401  (scripts import the private ones)
     avg_pool1d,
     avg_pool2d,
     avg_pool3d,
+    fractional_max_pool2d,
+    fractional_max_pool2d_with_indices,
+    fractional_max_pool3d,
+    fractional_max_pool3d_with_indices,
     lp_pool1d,
     lp_pool2d,
     lp_pool3d,
@@ -141,21 +141,26 @@ from ._pool import (  # noqa: F401  (scripts import the private ones)
     max_pool2d_with_indices,
     max_pool3d,
     max_pool3d_with_indices,
-)
-from ._resize import interpolate, pad, upsample, upsample_bilinear, upsample_nearest
-from ._shape import channel_shuffle, fold, native_channel_shuffle, pixel_shuffle, pixel_unshuffle, unfold
-from ._unpool import (  # noqa: F401  (scripts import the private ones)
-    _check_unpool_output_size,
-    _fractional_max_pool2d,
-    _fractional_max_pool3d,
-    _unpool_output_size,
-    fractional_max_pool2d,
-    fractional_max_pool2d_with_indices,
-    fractional_max_pool3d,
-    fractional_max_pool3d_with_indices,
     max_unpool1d,
     max_unpool2d,
     max_unpool3d,
+)
+from ._vision import (
+    GRID_SAMPLE_INTERPOLATION_MODES,
+    GRID_SAMPLE_PADDING_MODES,
+    affine_grid,
+    channel_shuffle,
+    fold,
+    grid_sample,
+    interpolate,
+    native_channel_shuffle,
+    pad,
+    pixel_shuffle,
+    pixel_unshuffle,
+    unfold,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
 )
 
 __all__ = [

@@ -21,8 +21,8 @@ from rushlight.overrides import (
     has_torch_function_variadic,
 )
 
-from ._activation_rectified import threshold as _threshold
-from ._activation_smooth import _get_softmax_dim
+from ._activation import _get_softmax_dim
+from ._activation import threshold as _threshold
 from ._embedding import _no_grad_embedding_renorm_
 from ._grouped import ScalingType, SwizzleType, grouped_mm, scaled_grouped_mm, scaled_mm
 from ._norm import _verify_batch_size, _verify_spatial_size

@@ -9,8 +9,8 @@ from rushlight.nn import functional as F
 from rushlight.nn import init
 from rushlight.nn.parameter import Parameter
 
-from ._sizes import wrong_size
 from .module import Module
+from .utils import wrong_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from rushlight.nn import init
 from rushlight.nn.parameter import Parameter
 
 from ._functions import CrossMapLRN2d as _cross_map_lrn2d
-from ._sizes import wrong_size
 from .module import Module
+from .utils import wrong_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
