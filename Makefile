@@ -218,7 +218,7 @@ coverage: $(VENV)/.installed
 
 names: $(PARITY_VENV)/.parity
 	$(PARITY_VENV)/bin/python -W ignore tools/pytorch_table.py tests/data/pytorch_names.txt
-	$(PARITY_VENV)/bin/python -W ignore tools/make_missing.py pysrc/rushlight/lacking.txt
+	$(PARITY_VENV)/bin/python -W ignore tools/make_missing.py pysrc/rushlight/unimplemented.txt
 
 # declaration, shape rule, kernels, formula and samples of an operator: make where OP=conv2d
 where:

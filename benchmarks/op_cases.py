@@ -1,4 +1,4 @@
-"""Calls of operators at the sizes that bench_ops.py times: the samples of tests/samples, grown.
+"""Calls of operators at the sizes that bench_ops.py times: the samples of tests/op_samples, grown.
 
 An operator with a sample in a family that grows by itself needs no line here:
 
@@ -18,8 +18,8 @@ import numpy as np
 
 sys.path.insert(1, str(Path(__file__).parents[1] / "tests"))
 
-import samples  # noqa: E402
-from samples.sample import Placeholder, Sample, x  # noqa: E402
+import op_samples as samples  # noqa: E402
+from op_samples.sample import Placeholder, Sample, x  # noqa: E402
 
 
 class Size(NamedTuple):

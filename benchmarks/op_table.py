@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
-import samples
+import op_samples as samples
 from op_cases import SIZES, call, grown_cases, laid
+from op_samples.sample import Placeholder, fixed, x
 from op_table_layers import LAYERS, ints, side
 from op_table_linalg import LINALG
 from op_table_losses import LOSSES
 from op_table_nets import NETS
 from op_table_products import PRODUCTS
-from samples.sample import Placeholder, fixed, x
 
 _DTYPES = ("bfloat16", "float16", "float64", "int64", "int32", "uint8", "bool")
 

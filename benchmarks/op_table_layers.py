@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from op_cases import call, laid
-from samples.sample import fixed, pos, x
+from op_samples.sample import fixed, pos, x
 
 
 def ints(shape, high):

@@ -3,8 +3,8 @@
 import numpy as np
 
 from op_cases import call
+from op_samples.sample import Placeholder, fixed, x
 from op_table_layers import side
-from samples.sample import Placeholder, fixed, x
 
 _MOST = 400  # rows: larger ones take seconds
 

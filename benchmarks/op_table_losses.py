@@ -3,8 +3,8 @@
 import numpy as np
 
 from op_cases import call
+from op_samples.sample import Placeholder, fixed, pos, unit, x
 from op_table_layers import ints
-from samples.sample import Placeholder, fixed, pos, unit, x
 
 
 def _nll(s):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from op_cases import call, laid
-from samples.sample import fixed, x
+from op_samples.sample import fixed, x
 
 _GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 

@@ -1,8 +1,8 @@
 """Calls of products by an equation and of distances, as op_table.py has them."""
 
 from op_cases import call
+from op_samples.sample import x
 from op_table_layers import side
-from samples.sample import x
 
 
 def _einsum(s):

@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from kits.state import changes, process_state
+from helpers.state import changes, process_state
 from rushlight import _C
 
 

@@ -1,6 +1,6 @@
-"""Writes pysrc/rushlight/lacking.txt: the names of PyTorch's modules that rushlight's lack.
+"""Writes pysrc/rushlight/unimplemented.txt: the names of PyTorch's modules that rushlight's lack.
 
-python tools/make_missing.py pysrc/rushlight/lacking.txt    (make names: where PyTorch 2.13 is installed)
+python tools/make_missing.py pysrc/rushlight/unimplemented.txt    (make names: where PyTorch is installed)
 """
 
 import importlib

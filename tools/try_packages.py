@@ -17,7 +17,7 @@ from pathlib import Path
 import interpreters
 from make_packages import DIST, ROOT, run, unpack
 
-SAMPLE = "tests/package tests/architecture tests/files tests/kits"
+SAMPLE = "tests/package tests/architecture tests/files tests/helpers"
 ON_WHEELS = ["tests/package", "tests/module"]
 ON_OLD_NUMPY = ["tests/tensor", "tests/python/test_data.py", "tests/ops/test_ops.py"]
 OWN = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "PYTHON"))}

@@ -156,7 +156,7 @@ def all_definitions():
 
 def samples(each):
     """Lines of the samples that name a declaration."""
-    file = ROOT / "tests" / "samples" / f"{family(each['path'])}.py"
+    file = ROOT / "tests" / "op_samples" / f"{family(each['path'])}.py"
     for number, line in enumerate(file.read_text().splitlines() if file.exists() else (), 1):
         if re.search(rf"""["']{each["id"]}["']""", line):
             yield relative(file), number

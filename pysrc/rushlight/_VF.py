@@ -3,7 +3,7 @@
 from rushlight import _C, _missing
 
 vf = _C
-_missing_name = _missing.lacks(__name__)
+_missing_name = _missing.module_getattr(__name__)
 
 
 def __getattr__(name):

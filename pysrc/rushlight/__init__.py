@@ -9,8 +9,8 @@ import sys as _sys
 
 from . import (
     _C,
-    _afterwards,
     _generator,
+    _import_hooks,
     _missing,
     _names,
     _overrides,
@@ -37,7 +37,7 @@ from .version import __version__
 _sys.modules["rushlight._C._nn"] = _C._nn  # its functions are pickled by this name
 # what belongs to nn and to autograd is no name of this module
 del Module, Node, Parameter  # noqa: F821
-_afterwards.share_when_sent(_C.Tensor, _C.Parameter, _C.UntypedStorage, _utils._Memory)
+_import_hooks.share_when_sent(_C.Tensor, _C.Parameter, _C.UntypedStorage, _utils._Memory)
 globals().update(_names.public_names())
 _names.attach_methods()
 
@@ -87,8 +87,8 @@ _LAZY |= {"pca_lowrank": "_lowrank", "svd_lowrank": "_lowrank", "nuclear_norm": 
 _LAZY |= {title + "Storage": "storage" for title in "BFloat16 Bool Byte Char Double Float Half Int".split()}
 _LAZY |= {title + "Storage": "storage" for title in "ComplexDouble ComplexFloat Long Short Typed".split()}
 _LAZY |= {title + "Storage": "storage" for title in "QInt8 QInt32 QUInt8 QUInt4x2 QUInt2x4".split()}
-_missing_name = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__, _LAZY)
+_missing_name = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__, _LAZY)
 _star = {n for n, value in globals().items() if n[0] != "_" and type(value) is not type(_C)}
 __all__ = sorted(_star | {"load", "save", "set_printoptions"})
 

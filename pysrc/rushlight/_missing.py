@@ -14,7 +14,7 @@ _lacking = {}  # {module: the names that PyTorch's has and this version lacks}, 
 def _read_lacking():
     import os
 
-    path = os.path.join(os.path.dirname(__file__), "lacking.txt")
+    path = os.path.join(os.path.dirname(__file__), "unimplemented.txt")
     with open(path, encoding="ascii") as file:
         _lacking.update((line.split()[0], line.split()[1:]) for line in file)
 
@@ -27,7 +27,7 @@ def _alike(name, names):
     return next(iter(get_close_matches(name, near, 1, 0.7)), None)
 
 
-def lacks(module):
+def module_getattr(module):
     """Make the ``__getattr__`` of a module; its error tells names that will come from misspelt ones."""
 
     def __getattr__(name):
@@ -44,7 +44,7 @@ def lacks(module):
     return __getattr__
 
 
-def shows(module, lazy=()):
+def module_dir(module, lazy=()):
     """Make the ``__dir__`` of a module: what is public, and what comes when it is asked for."""
 
     def __dir__():

@@ -4,16 +4,16 @@ from math import e, inf, nan, pi
 
 from . import (
     _C,
-    _asking,
     _create,
     _deterministic,
-    _grids,
+    _einsum,
     _histogram,
-    _products,
+    _layout_queries,
     _settings,
+    _signal_windows,
+    _tensor_functions,
     _types,
     _unique,
-    _windows,
     functional,
 )
 from ._homes import adopt
@@ -56,10 +56,10 @@ def _written_in(module):
 def public_names():
     """Return them all; what no module of PyTorch is known for calls itself the package's."""
     own = {}
-    modules = (functional, _asking, _create, _deterministic, _grids, _histogram, _products)
-    for module in (*modules, _settings, _types, _unique, _windows):
+    modules = (functional, _layout_queries, _create, _deterministic, _tensor_functions, _histogram, _einsum)
+    for module in (*modules, _settings, _types, _unique, _signal_windows):
         own |= _written_in(module)
-    own["range"] = _grids._range
+    own["range"] = _tensor_functions._range
     for name, value in own.items():
         adopt("rushlight.functional" if name in functional.__all__ else "rushlight", value)
     own |= {name: value for name, value in vars(_C).items() if name.startswith("_foreach_")}

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 
 import rushlight
-from rushlight import _homes, _shown
+from rushlight import _escape, _homes
 from rushlight._C import Module, Parameter, Tensor
 
 TYPE_CHECKING = False
@@ -282,7 +282,9 @@ class Summary:
         """The table: its head and its rows, without the columns that need an input where there was none."""
         rows = [("Layer", "Type", "Output shape", "Params", "Mult-adds")]
         for name, *texts, params, mult_adds in self.rows:
-            rows.append((_shown.plain(name), *map(_shown.plain, texts), _number(params), _number(mult_adds)))
+            rows.append(
+                (_escape.plain(name), *map(_escape.plain, texts), _number(params), _number(mult_adds))
+            )
         return rows if self.ran else [(row[0], row[1], row[3]) for row in rows]
 
     def __str__(self) -> str:
@@ -304,16 +306,16 @@ class Summary:
     def _repr_html_(self) -> str:
         head, *rows = self._cells()
         right = [i for i, title in enumerate(head) if title in _NUMBERS]
-        lines = "".join(_shown.html_cells(row, "td", right) for row in rows)
-        top = _shown.html_cells(head, "th", right)
+        lines = "".join(_escape.html_cells(row, "td", right) for row in rows)
+        top = _escape.html_cells(head, "th", right)
         table = f"<table><thead>{top}</thead><tbody>{lines}</tbody></table>"
-        return f"<div>{table}{_shown.html_lines(self._ending())}</div>"
+        return f"<div>{table}{_escape.html_lines(self._ending())}</div>"
 
     def _ending(self):
         """The lines below the table."""
         lines = list(self._totals())
         if self.unregistered:
-            lines += ["", "Not registered:", *(f"  {_shown.plain(text)}" for text in self.unregistered)]
+            lines += ["", "Not registered:", *(f"  {_escape.plain(text)}" for text in self.unregistered)]
         return lines
 
     def _totals(self):
@@ -323,11 +325,11 @@ class Summary:
             yield "Some parameters have no shape yet: give an input to settle them."
         if self.ran:
             yield f"Mult-adds: {self.mult_adds:,}"
-        sizes = [f"params {_shown.size(self.param_bytes)}", f"buffers {_shown.size(self.buffer_bytes)}"]
+        sizes = [f"params {_escape.size(self.param_bytes)}", f"buffers {_escape.size(self.buffer_bytes)}"]
         if self.ran:
             sizes = [
-                f"input {_shown.size(self.input_bytes)}",
-                f"outputs {_shown.size(self.output_bytes)}",
+                f"input {_escape.size(self.input_bytes)}",
+                f"outputs {_escape.size(self.output_bytes)}",
                 *sizes,
             ]
         yield f"Memory: {', '.join(sizes)}"

@@ -16,7 +16,7 @@ __all__ += ["current_device_idx", "current_stream", "device_index", "get_memory_
 __all__ += ["max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved"]
 __all__ += ["memory_stats", "reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device_idx"]
 __all__ += ["set_device_index", "set_stream", "synchronize"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 
 def device_count() -> int:

@@ -20,8 +20,8 @@ __all__ = [
     "is_exporting",
     "reset",
 ]
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 
 def is_compiling() -> bool:

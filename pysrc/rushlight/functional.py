@@ -14,7 +14,9 @@ from rushlight import _homes
 from . import _C, _missing
 from ._C import norm, split  # noqa: F401
 from ._comparing import allclose, equal, isclose
-from ._grids import (  # noqa: F401
+from ._einsum import cdist, einsum, tensordot  # noqa: F401
+from ._tensor import _need_tensor
+from ._tensor_functions import (  # noqa: F401
     atleast_1d,
     atleast_2d,
     atleast_3d,
@@ -22,8 +24,6 @@ from ._grids import (  # noqa: F401
     cartesian_prod,
     meshgrid,
 )
-from ._products import cdist, einsum, tensordot  # noqa: F401
-from ._tensor import _need_tensor
 from ._unique import unique, unique_consecutive  # noqa: F401
 
 TYPE_CHECKING = False
@@ -37,8 +37,8 @@ __all__ = [
     *("cartesian_prod", "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm", "split", "tensordot"),
     *("unique", "unique_consecutive", "unravel_index"),
 ]
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 # ---- comparing ----
 

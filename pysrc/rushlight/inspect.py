@@ -9,7 +9,7 @@ import os
 import pickle
 import sys
 
-from . import _C, _shown
+from . import _C, _escape
 from ._files import contents, safe
 
 TYPE_CHECKING = False
@@ -118,7 +118,7 @@ class Report:
                 self.error = _what_else(head)
         except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, TypeError) as error:
             text = str(error).partition(_ADVICE)[0]
-            self.error = _shown.line(text) or type(error).__name__
+            self.error = _escape.line(text) or type(error).__name__
             if self.format == "zip" and _is_numpys(head):
                 self.error = "it is an archive of NumPy's: numpy.load opens it"
         self.entries = list(contents.walk(self.content, True)) if self.error is None else []
@@ -170,11 +170,11 @@ class Report:
 
     def heading(self) -> Iterator[str]:
         """Return the lines above the table."""
-        path = _shown.plain(os.fsdecode(self.path))
+        path = _escape.plain(os.fsdecode(self.path))
         kind = _KINDS[self.format]
-        yield f"{path}: {kind.partition(',')[0] if self.error else kind}, {_shown.size(self.size)}"
+        yield f"{path}: {kind.partition(',')[0] if self.error else kind}, {_escape.size(self.size)}"
         if self.asks:
-            names = ", ".join(map(_shown.plain, self.asks))
+            names = ", ".join(map(_escape.plain, self.asks))
             yield f"asks for classes or functions (nothing was imported or called): {names}"
         elif self.error is None:
             yield "holds data only: loads with weights_only=True"
@@ -183,7 +183,7 @@ class Report:
         if self.error is not None:
             yield f"its contents cannot be listed: {self.error}"
         for key, value in self.metadata.items():
-            yield f"metadata: {_shown.plain(key, 200)} = {_shown.plain(value, 200)}"
+            yield f"metadata: {_escape.plain(key, 200)} = {_escape.plain(value, 200)}"
 
     def ending(self) -> Iterator[str]:
         """Return the lines below the table."""
@@ -191,9 +191,9 @@ class Report:
             yield self._totals()
         for group in self.storages:
             if len(group) > 1:
-                yield f"shared memory: {', '.join(map(_shown.plain, group))}"
+                yield f"shared memory: {', '.join(map(_escape.plain, group))}"
         if self.locations:
-            yield f"saved from: {', '.join(map(_shown.plain, self.locations))}"
+            yield f"saved from: {', '.join(map(_escape.plain, self.locations))}"
         for path, modules in self.versions.items():
             yield from _version_lines(path, modules)
 
@@ -201,9 +201,9 @@ class Report:
         plain = [tensor for tensor in self.tensors.values() if isinstance(tensor, _C.Tensor)]
         storages = {t.untyped_storage()._cdata: t.untyped_storage().nbytes() for t in plain}
         texts = [
-            _shown.count(len(self.tensors), "tensor"),
-            _shown.count(sum(tensor.numel() for tensor in self.tensors.values()), "element"),
-            f"{_shown.count(len(storages), 'storage')} of {_shown.size(sum(storages.values()))}",
+            _escape.count(len(self.tensors), "tensor"),
+            _escape.count(sum(tensor.numel() for tensor in self.tensors.values()), "element"),
+            f"{_escape.count(len(storages), 'storage')} of {_escape.size(sum(storages.values()))}",
         ]
         return ", ".join(texts)
 
@@ -233,9 +233,9 @@ def _version_lines(path, modules):
         texts = []
         for version, names in sorted(by_version.items()):
             few = len(names) <= 4
-            of = ", ".join(map(_shown.plain, names)) if few else _shown.count(len(names), "module")
+            of = ", ".join(map(_escape.plain, names)) if few else _escape.count(len(names), "module")
             texts.append(f"{contents.integer(version)} for {of}")
-        where = f" of {_shown.plain(path)}" if path else ""
+        where = f" of {_escape.plain(path)}" if path else ""
         yield f"module versions{where} (_metadata): {'; '.join(texts)}"
 
 

@@ -7,7 +7,7 @@ import math
 from . import _C, _missing
 from ._C import _LinAlgError as LinAlgError
 from ._C import _nn
-from ._products import _best_splits, _matrices_of_chain
+from ._einsum import _best_splits, _matrices_of_chain
 from ._tensor import _TYPE_NAMES, _need_tensor
 
 TYPE_CHECKING = False
@@ -63,8 +63,8 @@ __all__ = [
 ]
 
 
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 cholesky = _nn.linalg_cholesky
 cholesky_ex = _nn.linalg_cholesky_ex

@@ -6,7 +6,7 @@ from . import _missing
 
 __all__ = ["current_allocated_memory", "device_count", "driver_allocated_memory", "empty_cache"]
 __all__ += ["is_available", "manual_seed", "synchronize"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 
 def device_count() -> int:

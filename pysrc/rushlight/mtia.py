@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rushlight.types import Device
 
 __all__ = ["device_count", "is_available", "is_initialized", "synchronize"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 
 def synchronize(device: Device = None) -> None:

@@ -50,7 +50,7 @@ __all__ = [
     "set_crc32_options",
     "validate_cuda_device",
 ]
-__dir__ = _missing.shows(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 DEFAULT_PROTOCOL = 2
 

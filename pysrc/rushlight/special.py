@@ -61,8 +61,8 @@ __all__ = [
     "xlogy",
     "zeta",
 ]
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 # those that live here
 airy_ai = _nn.special_airy_ai

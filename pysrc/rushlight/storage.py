@@ -440,5 +440,5 @@ def _legacy(name, dtype):
 
 
 globals().update({name: _legacy(name, dtype) for name, dtype in _DTYPES.items()})
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)

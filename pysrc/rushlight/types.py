@@ -23,5 +23,5 @@ _size: TypeAlias = Size | list[builtins.int] | tuple[builtins.int, ...]
 
 __all__ = ["Device", "FileLike", "Number", "Size", "Storage", "Tensor"]
 __all__ += ["BoolLikeType", "FloatLikeType", "IntLikeType"]
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["current_device", "device_count", "empty_cache", "get_device_name", "init", "is_available"]
 __all__ += ["is_bf16_supported", "is_initialized", "manual_seed", "manual_seed_all", "set_device"]
 __all__ += ["synchronize"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 
 def device_count() -> int:

@@ -3,7 +3,7 @@
 import pathlib
 import re
 
-import samples
+import op_samples as samples
 
 DECLARATIONS = pathlib.Path(__file__).parents[2] / "csrc" / "ops" / "declarations"
 UNSAMPLED = {"optim", "amp"}  # steps of optimizers and of gradient scalers, which are tested with them

@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
+import op_samples as samples
 import rushlight as torch
-import samples
-from kits import gradients
-from kits.autograd import leaf
+from helpers import gradients
+from helpers.autograd import leaf
 from rushlight import _C, autograd, nn, optim
 from rushlight.autograd import Function
 from rushlight.autograd.graph import saved_tensors_hooks

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 import rushlight as torch
-from kits.autograd import Doubled, leaf
+from helpers.autograd import Doubled, leaf
 from rushlight import _C, nn, optim
 from rushlight.autograd import Function
 from rushlight.autograd.graph import saved_tensors_hooks

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import rushlight as torch
-from rushlight import _command, _shown
+from rushlight import _command, _escape
 from rushlight._command import main
 from rushlight._command._guard import Failure, guarded
 from rushlight.version import __version__
@@ -162,13 +162,13 @@ def test_failures_are_one_line_that_no_terminal_obeys(capsys):
 
 
 def test_plain_texts():
-    assert _shown.plain("größe 重み a.b") == "größe 重み a.b"
+    assert _escape.plain("größe 重み a.b") == "größe 重み a.b"
     assert (
-        _shown.plain("a\\x1b") == "a\\\\x1b"
-        and _shown.plain("\x1b]0;x\x07\n\x9b") == "\\x1b]0;x\\x07\\n\\x9b"
+        _escape.plain("a\\x1b") == "a\\\\x1b"
+        and _escape.plain("\x1b]0;x\x07\n\x9b") == "\\x1b]0;x\\x07\\n\\x9b"
     )
-    assert _shown.plain("\u202e\ud800\u200b\x7f") == "\\u202e\\ud800\\u200b\\x7f"
-    assert _shown.plain("abcdef", 3) == "abc..."
+    assert _escape.plain("\u202e\ud800\u200b\x7f") == "\\u202e\\ud800\\u200b\\x7f"
+    assert _escape.plain("abcdef", 3) == "abc..."
     for n, text in (
         (1, "1 byte"),
         (999, "999 bytes"),
@@ -176,4 +176,4 @@ def test_plain_texts():
         (999_960, "1.0 MB"),
         (10**13, "10.0 TB"),
     ):
-        assert _shown.size(n) == text
+        assert _escape.size(n) == text

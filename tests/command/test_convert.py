@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import rushlight as torch
-from kits import files as kit
+from helpers import files as kit
 from rushlight import nn
 from rushlight._command import main
 from rushlight._files.layouts import SparseTensor

@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 import rushlight as torch
-from kits import files as kit
-from kits.hostile import LONG, MALFORMED, STREAMS, TENSORS, ZIPS
+from helpers import files as kit
+from helpers.hostile import LONG, MALFORMED, STREAMS, TENSORS, ZIPS
 from rushlight import nn
 from rushlight._command import main
 from rushlight._files.layouts import SparseTensor

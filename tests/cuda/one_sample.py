@@ -17,8 +17,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import op_samples as samples  # noqa: E402
 import rushlight  # noqa: E402
-import samples  # noqa: E402
 from rushlight import _C  # noqa: E402
 
 DTYPES = ["float32", "bfloat16", "int64"]

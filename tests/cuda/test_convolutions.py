@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+import op_samples as samples
 import rushlight as torch
 import rushlight.nn.functional as F
-import samples
 
 DEVICES = [f"cuda:{i}" for i in range(min(torch.cuda.device_count(), 2))]
 DTYPES = ["float32", "float16", "bfloat16", "float64"]

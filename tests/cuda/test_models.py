@@ -4,7 +4,7 @@ import pytest
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from kits import text_models, vision_models
+from helpers import text_models, vision_models
 from rushlight import nn
 from rushlight.distributions import Categorical
 from rushlight.utils.checkpoint import checkpoint

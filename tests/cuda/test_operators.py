@@ -5,8 +5,8 @@ import contextlib
 import numpy as np
 import pytest
 
+import op_samples as samples
 import rushlight
-import samples
 from rushlight import _C
 
 from .conftest import indices_of_64_bits

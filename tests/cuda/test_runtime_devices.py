@@ -8,8 +8,8 @@ import re
 
 import pytest
 
+import op_samples as samples
 import rushlight as torch
-import samples
 from rushlight import _C
 
 from .test_operators import NUMBERS_STAY, OPERATORS, assert_same, moved

@@ -7,7 +7,7 @@ import pytest
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from kits import vision_models
+from helpers import vision_models
 from rushlight import nn
 
 ROOT = Path(__file__).parents[2]

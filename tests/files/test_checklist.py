@@ -18,7 +18,7 @@ import zipfile
 import pytest
 
 import rushlight as torch
-from kits import files as kit
+from helpers import files as kit
 
 HERE = pathlib.Path(__file__).parent
 REFUSED = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError)

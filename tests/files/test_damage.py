@@ -12,7 +12,7 @@ import zlib
 import pytest
 
 import rushlight as torch
-from kits import files as kit
+from helpers import files as kit
 
 REFUSED = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError)
 

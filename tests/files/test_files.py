@@ -12,8 +12,8 @@ import zipfile
 import pytest
 
 import rushlight as torch
-from kits import files as kit
-from kits.saved import floats, raw, roundtrip
+from helpers import files as kit
+from helpers.saved import floats, raw, roundtrip
 
 DATA = pathlib.Path(__file__).parents[1] / "data"
 SHAPES = {

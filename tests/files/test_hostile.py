@@ -12,8 +12,8 @@ import zipfile
 import pytest
 
 import rushlight as torch
-from kits import files as kit
-from kits.hostile import LONG, MALFORMED, STREAMS, TENSORS, ZIPS, call, seeds
+from helpers import files as kit
+from helpers.hostile import LONG, MALFORMED, STREAMS, TENSORS, ZIPS, call, seeds
 
 REFUSED = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError)
 OUT = pickle.UnpicklingError

@@ -7,7 +7,7 @@ import pathlib
 import pytest
 
 import rushlight as torch
-from kits import files as kit
+from helpers import files as kit
 from rushlight.inspect import inspect, main
 
 DATA = pathlib.Path(__file__).parents[1] / "data"

@@ -8,7 +8,7 @@ import struct
 import pytest
 
 import rushlight as torch
-from kits import files as kit
+from helpers import files as kit
 from rushlight import nn
 
 LINEAR = kit.name("torch.nn.modules.linear", "Linear")

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 import rushlight as torch
-from kits import files as kit
-from kits.process import python
+from helpers import files as kit
+from helpers.process import python
 from rushlight import nn
 from rushlight._files.layouts import sparse
 from rushlight._files.names import find, torch_name

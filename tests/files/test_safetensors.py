@@ -15,8 +15,8 @@ import safetensors
 import safetensors.numpy
 
 import rushlight as torch
-from kits import safetensors as kit
-from kits.process import python
+from helpers import safetensors as kit
+from helpers.process import python
 from rushlight import nn
 from rushlight.inspect import inspect
 from rushlight.safetensors import (

@@ -10,7 +10,7 @@ import zlib
 import pytest
 
 import rushlight as torch
-from kits.saved import floats
+from helpers.saved import floats
 
 # ---- save ----
 

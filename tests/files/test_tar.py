@@ -8,7 +8,7 @@ import struct
 import pytest
 
 import rushlight as torch
-from kits import files as kit
+from helpers import files as kit
 
 REFUSED = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError)
 TENSOR = kit.tar_tensor(10)

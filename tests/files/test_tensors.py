@@ -6,8 +6,8 @@ import struct
 import pytest
 
 import rushlight as torch
-from kits import files as kit
-from kits.saved import floats, raw, roundtrip
+from helpers import files as kit
+from helpers.saved import floats, raw, roundtrip
 
 DTYPES = [
     torch.float32,

@@ -1,6 +1,6 @@
 """Programs for tests/fuzz/fuzz_ops.py: one call of one operator of the table each, as Python source.
 
-Half of the calls start from a sample of tests/samples and change a thing or two, so that they get past the
+Half of the calls start from a sample of tests/op_samples and change a thing or two, so that they get past the
 checks; the others take their arguments from the schema alone. The same (seed, number) gives the same program.
 """
 
@@ -12,7 +12,7 @@ import thresholds
 from fuzz_kit import CONVERTED, FLOATS, LAYOUTS
 
 import make_stub
-import samples
+import op_samples as samples
 from rushlight import _C
 
 EDGES = [2**31 - 1, 2**31, -(2**31), 2**32 + 1, 2**48, 2**62, 2**63, *[2**63 - 1, -(2**63)] * 2, 10**30]

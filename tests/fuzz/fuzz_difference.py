@@ -12,7 +12,7 @@ import re
 import fuzz_calls
 import numpy as np
 
-import samples
+import op_samples as samples
 
 WAYS = ("ref", os.environ.get("FUZZ_KERNELS", "all"))  # all, avx2 or none
 LAYOUTS = ("transposed", "strided", "offset", "overlapping", "expanded", "last", "flipped", "short", "flat")

@@ -8,8 +8,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from files import test_tar as tars
-from kits import files as kit
-from kits import hostile, safetensors
+from helpers import files as kit
+from helpers import hostile, safetensors
 
 WHOLE, PICKLE, STREAM, SAFETENSORS = b"\0", b"\1", b"\2", b"\3"
 

@@ -8,7 +8,7 @@ from collections import OrderedDict
 import pytest
 
 import rushlight as torch
-from kits.modules import Net
+from helpers.modules import Net
 from rushlight import nn
 
 

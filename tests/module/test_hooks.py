@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 import rushlight as torch
-from kits.modules import Failing, Identity, Leaf
+from helpers.modules import Failing, Identity, Leaf
 from rushlight import nn
 from rushlight.nn.modules import module as module_file
 from rushlight.utils.hooks import RemovableHandle

@@ -9,7 +9,7 @@ from collections import OrderedDict
 import pytest
 
 import rushlight as torch
-from kits.modules import Failing, Leaf, Tree
+from helpers.modules import Failing, Leaf, Tree
 from rushlight import nn
 from rushlight.nn.modules import module as module_file
 

@@ -7,7 +7,7 @@ from collections import OrderedDict
 import pytest
 
 import rushlight as torch
-from kits.modules import Tree
+from helpers.modules import Tree
 from rushlight import nn
 
 

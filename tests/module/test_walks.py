@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 import rushlight as torch
-from kits.modules import Leaf, Tree
+from helpers.modules import Leaf, Tree
 from rushlight import nn
 
 

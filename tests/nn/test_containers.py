@@ -3,7 +3,7 @@
 import pytest
 
 import rushlight as torch
-from kits.modules import Identity
+from helpers.modules import Identity
 from rushlight import nn
 
 

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import rushlight as torch
-from kits.interrupted import Interrupted
+from helpers.interrupted import Interrupted
 from rushlight import nn
 from rushlight.func import functional_call, stack_module_state
 from rushlight.nn.utils import parametrize, prune

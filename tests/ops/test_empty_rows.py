@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import rushlight as torch
-from kits import empty_rows
-from kits.process import SOURCE
+from helpers import empty_rows
+from helpers.process import SOURCE
 
 PROGRAM = """
 import json, rushlight
-from kits import empty_rows
+from helpers import empty_rows
 found = {dtype: empty_rows.answers(rushlight, dtype) for dtype in empty_rows.DTYPES}
 print(json.dumps([found, empty_rows.backwards(rushlight)]))
 """

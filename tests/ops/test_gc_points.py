@@ -12,8 +12,8 @@ import itertools
 import numpy as np
 import pytest
 
+import op_samples as samples
 import rushlight
-import samples
 from rushlight import _C, nn
 
 if not hasattr(_C, "_gc_every"):

@@ -10,9 +10,9 @@ import random
 
 import pytest
 
+import op_samples as samples
 import rushlight as torch
-import samples
-from kits import gradients
+from helpers import gradients
 from rushlight import _C, autograd
 
 from .test_gradients import ONCE, REFUSED, refused

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-import samples
-from kits import gradients
+import op_samples as samples
+from helpers import gradients
 from rushlight import autograd
 
 CONSTANT = {  # results without gradients

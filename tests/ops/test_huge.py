@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
+import op_samples as samples
 import rushlight as torch
-import samples
 from rushlight import _C
 
 HUGE = 2**58

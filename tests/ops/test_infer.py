@@ -2,7 +2,7 @@
 
 import pytest
 
-import samples
+import op_samples as samples
 from rushlight import _C
 
 ALL = samples.OPERATORS

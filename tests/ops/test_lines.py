@@ -5,10 +5,10 @@ import dataclasses
 
 import pytest
 
+import op_samples as samples
 import rushlight
-import samples
+from op_samples.sample import Placeholder
 from rushlight import _C
-from samples.sample import Placeholder
 
 MANY = 1100  # more than two blocks of what goes through a buffer
 SIZES = (*range(0, 67), 511, 512, 513, 1024, MANY)

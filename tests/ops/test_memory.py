@@ -8,9 +8,9 @@ import threading
 import numpy as np
 import pytest
 
+import op_samples as samples
 import rushlight
-import samples
-from kits import gradients
+from helpers import gradients
 from rushlight import _C, autograd, nn
 
 from .test_gradients import ONCE

@@ -4,9 +4,9 @@ rows, lines and planes, far means, rows without numbers, and one result for any 
 import numpy as np
 import pytest
 
+import op_samples as samples
 import rushlight as torch
 import rushlight.nn.functional as F
-import samples
 from rushlight import _C
 
 SIZES = [*range(1, 20), 31, 32, 33, 63, 64, 65, 127, 130]

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+import op_samples as samples
 import rushlight as torch
 import rushlight.nn.functional as F
-import samples
 from rushlight import _C
 
 LARGEST = 2**63 - 1

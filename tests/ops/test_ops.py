@@ -1,6 +1,6 @@
 """Every operator on its samples: against NumPy, and against itself in other layouts, in place and out=.
 
-The cases come from the table: a new operator is tested as soon as tests/samples has some for it.
+The cases come from the table: a new operator is tested as soon as tests/op_samples has some for it.
 """
 
 import os
@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import samples
-from kits import process
+import op_samples as samples
+from helpers import process
 from rushlight import _C
 
 TESTS = Path(__file__).parents[1]
@@ -70,7 +70,7 @@ def test_operators_without_an_answer_of_numpy_are_listed():
 
 def test_warnings_are_those_that_samples_expect():
     code = """if True:
-        import warnings, samples
+        import warnings, op_samples as samples
         from rushlight import _C
         for name, text in samples.WARNS.items():
             with warnings.catch_warnings(record=True) as seen:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from kits.threads import in_process
+from helpers.threads import in_process
 
 # Of the largest sum of absolute products: sums in float32 come in blocks, halves are rounded once.
 NEAR = {"float32": 1e-6, "float64": 2e-15, "float16": 6e-4, "bfloat16": 5e-3}

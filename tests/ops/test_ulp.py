@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from kits.threads import in_process
+from helpers.threads import in_process
 from rushlight.nn import functional as F
 
 F32_END = 2.0**128  # stands for infinity, one unit above the largest float

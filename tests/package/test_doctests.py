@@ -6,7 +6,7 @@ import pathlib
 import re
 
 import pytest
-from tests.kits.docstrings import MODULES, documented, examples, public, report
+from tests.helpers.docstrings import MODULES, documented, examples, public, report
 
 from rushlight import nn
 

@@ -8,11 +8,11 @@ import re
 import numpy as np
 import pytest
 
+import op_samples as samples
 import operator_help
 import pytorch_pages
 import rushlight as torch
 import rushlight.nn.functional as F
-import samples
 from rushlight import _C
 
 DESCRIPTOR = type(str.join)

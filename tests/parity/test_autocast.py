@@ -8,8 +8,8 @@ import rushlight
 
 torch = pytest.importorskip("torch")
 
-import samples  # noqa: E402
-from kits.pytorch import attempt  # noqa: E402
+import op_samples as samples  # noqa: E402
+from helpers.pytorch import attempt  # noqa: E402
 from rushlight import _C  # noqa: E402
 
 OPERATORS = samples.OPERATORS

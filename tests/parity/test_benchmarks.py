@@ -9,8 +9,8 @@ pytest.importorskip("torch")
 
 import bench_ops  # noqa: E402
 import harness  # noqa: E402
+import op_samples as samples  # noqa: E402
 import op_table  # noqa: E402
-import samples  # noqa: E402
 
 
 def run(bench, order, check=lambda: True, rounds=3):

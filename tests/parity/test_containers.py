@@ -5,7 +5,7 @@ from collections import OrderedDict
 
 import pytest
 
-from kits.pytorch import attempt, case, compare, linear
+from helpers.pytorch import attempt, case, compare, linear
 
 
 # ---- ParameterList, ParameterDict ----

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy
 import pytest
 
-from kits.data import check, digits, stream
-from kits.pytorch import attempt, case
+from helpers.data import check, digits, stream
+from helpers.pytorch import attempt, case
 
 
 # ---- datasets ----

@@ -10,8 +10,8 @@ import pickle
 import numpy
 import pytest
 
-from kits.data import batches, check, digits, stream
-from kits.pytorch import attempt, case
+from helpers.data import batches, check, digits, stream
+from helpers.pytorch import attempt, case
 
 
 # ---- loaders ----

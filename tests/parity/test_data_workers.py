@@ -12,8 +12,8 @@ import re
 import numpy
 import pytest
 
-from kits.data import batches, check, digits
-from kits.pytorch import attempt, case
+from helpers.data import batches, check, digits
+from helpers.pytorch import attempt, case
 
 
 def made(t, n, make):

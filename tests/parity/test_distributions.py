@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import rushlight
-from kits.distributions import Side, agree, compare
+from helpers.distributions import Side, agree, compare
 
 torch = pytest.importorskip("torch")
 

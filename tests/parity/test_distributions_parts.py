@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import rushlight
-from kits.distributions import compare
+from helpers.distributions import compare
 
 torch = pytest.importorskip("torch")
 

@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import rushlight  # noqa: E402
-from kits import empty_rows  # noqa: E402
+from helpers import empty_rows  # noqa: E402
 
 
 @pytest.mark.parametrize("dtype", empty_rows.DTYPES)

@@ -3,8 +3,8 @@
 from functools import partial
 
 import pytest
-from tests.kits import examples
-from tests.kits.examples import RUNNERS, same_losses
+from tests.helpers import examples
+from tests.helpers.examples import RUNNERS, same_losses
 
 import rushlight
 

@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 import rushlight
-from kits import files as kit
+from helpers import files as kit
 
 torch = pytest.importorskip("torch")
 

@@ -7,8 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import samples  # noqa: E402
-from kits import gradients  # noqa: E402
+import op_samples as samples  # noqa: E402
+from helpers import gradients  # noqa: E402
 from rushlight import _C, autograd  # noqa: E402
 
 # The last step of what PyTorch composes of several operators, and rushlight has as one.

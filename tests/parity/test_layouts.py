@@ -202,7 +202,7 @@ def test_bad_indices_are_refused_where_the_file_is_trusted_too():
 
 def test_parts_of_storages_share_memory_with_the_whole():
     """Slices of storages exist in the older format only; PyTorch reads them as we do."""
-    from kits import files as kit
+    from helpers import files as kit
 
     part = kit.storage(more=kit.many(kit.text("part"), kit.number(1), kit.number(2)))
     whole = kit.storage(more=kit.NONE)

@@ -8,7 +8,7 @@ import io
 
 import numpy as np
 import pytest
-from tests.kits import text_models, vision_models
+from tests.helpers import text_models, vision_models
 
 import rushlight
 

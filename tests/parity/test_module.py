@@ -9,7 +9,7 @@ import pytest
 
 import rushlight
 import rushlight.nn
-from kits.pytorch import attempt
+from helpers.pytorch import attempt
 
 torch = pytest.importorskip("torch")
 

@@ -8,7 +8,7 @@ import warnings
 from multiprocessing.reduction import ForkingPickler
 
 import pytest
-from tests.kits.pytorch import attempt, plain
+from tests.helpers.pytorch import attempt, plain
 
 import rushlight
 import rushlight.multiprocessing

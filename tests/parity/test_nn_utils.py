@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 import pytest
 
-from kits.pytorch import attempt, case, compare, conv, linear, numbers
+from helpers.pytorch import attempt, case, compare, conv, linear, numbers
 
 
 # ---- parametrize ----

@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import samples  # noqa: E402
+import op_samples as samples  # noqa: E402
 from rushlight import _C  # noqa: E402
 
 OPERATORS = samples.OPERATORS

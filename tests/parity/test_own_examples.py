@@ -3,7 +3,7 @@
 from importlib import import_module
 
 import pytest
-from tests.kits.docstrings import MODULES, examples, report
+from tests.helpers.docstrings import MODULES, examples, report
 
 torch = pytest.importorskip("torch")
 

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import rushlight  # noqa: E402
-from samples import DTYPES, as_array  # noqa: E402
+from op_samples import DTYPES, as_array  # noqa: E402
 
 NAMES = (
     *(

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from kits.pytorch import attempt, case, compare, linear, numbers
+from helpers.pytorch import attempt, case, compare, linear, numbers
 
 
 # ---- pruning ----

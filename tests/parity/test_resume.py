@@ -3,7 +3,7 @@
 from importlib import import_module
 
 import pytest
-from tests.kits.sessions import train
+from tests.helpers.sessions import train
 
 import rushlight
 import rushlight.utils.data

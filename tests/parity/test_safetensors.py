@@ -7,8 +7,8 @@ import safetensors.torch as theirs
 
 import rushlight
 import rushlight.safetensors as ours
-from kits import safetensors as kit
-from kits.pytorch import torch
+from helpers import safetensors as kit
+from helpers.pytorch import torch
 
 DTYPES = (
     *("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"),

@@ -9,8 +9,8 @@ import pytest
 
 import rushlight
 import rushlight.nn
-from kits.pytorch import attempt
-from kits.schedulers import exactly, sgd
+from helpers.pytorch import attempt
+from helpers.schedulers import exactly, sgd
 
 torch = pytest.importorskip("torch")
 

@@ -1,6 +1,6 @@
 """Schedulers that users write, and what they do with PyTorch's: the same in both libraries."""
 
-from kits.schedulers import exactly, sgd
+from helpers.schedulers import exactly, sgd
 
 
 def warm_up(t, base):

@@ -7,8 +7,8 @@ import pytest
 
 import rushlight
 import rushlight.nn
-from kits.pytorch import attempt, plain
-from kits.schedulers import Names, exactly
+from helpers.pytorch import attempt, plain
+from helpers.schedulers import Names, exactly
 
 torch = pytest.importorskip("torch")
 

@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import samples  # noqa: E402
+import op_samples as samples  # noqa: E402
 from rushlight import _C  # noqa: E402
 
 OPERATORS = {name: entry for name, entry in samples.OPERATORS.items() if entry["kind"] != 1}

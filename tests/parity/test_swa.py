@@ -9,7 +9,7 @@ import pytest
 
 import rushlight
 import rushlight.nn
-from kits.pytorch import attempt, conv, linear, numbers, plain
+from helpers.pytorch import attempt, conv, linear, numbers, plain
 
 torch = pytest.importorskip("torch")
 

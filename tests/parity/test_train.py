@@ -1,7 +1,7 @@
 """examples/train_civilnet.py under PyTorch and rushlight: the same losses, and each resumes the other."""
 
 import pytest
-from tests.kits.examples import EXAMPLES, RUNNERS, apart, same_losses, train
+from tests.helpers.examples import EXAMPLES, RUNNERS, apart, same_losses, train
 
 pytest.importorskip("torch")
 SCRIPT = "train_civilnet.py"

@@ -6,7 +6,7 @@ import signal
 import time
 
 import pytest
-from tests.kits.processes import save_forever
+from tests.helpers.processes import save_forever
 
 import rushlight as torch
 from rushlight._files import writer

@@ -7,16 +7,16 @@ import subprocess
 import sys
 
 import pytest
-from tests.kits.threads import FORKS_WITH_THREADS
+from tests.helpers.threads import FORKS_WITH_THREADS
 
-from kits.process import SANITIZED, SOURCE
+from helpers.process import SANITIZED, SOURCE
 
 MODEL = """
 import os, sys, threading
 import rushlight as torch
 from rushlight import nn
 sys.path.insert(0, {tests!r})
-from kits.vision_models import resnet
+from helpers.vision_models import resnet
 
 def model(width=1.0):
     torch.manual_seed(0)

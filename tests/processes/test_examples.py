@@ -9,7 +9,7 @@ import urllib.request
 
 import numpy as np
 import pytest
-from tests.kits.examples import EXAMPLES
+from tests.helpers.examples import EXAMPLES
 
 DIGITS = EXAMPLES.parent / "tests" / "data" / "digits.npz"
 PROGRAMS = {

@@ -9,7 +9,7 @@ import time
 from multiprocessing.reduction import ForkingPickler
 
 import pytest
-from tests.kits.process import SOURCE
+from tests.helpers.process import SOURCE
 
 import rushlight as torch
 import rushlight.multiprocessing as mp

@@ -5,7 +5,7 @@ import ast
 import os
 
 import pytest
-from tests.kits.threads import FORKS_WITH_THREADS, in_process
+from tests.helpers.threads import FORKS_WITH_THREADS, in_process
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="forks"),

@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from tests.kits.examples import EXAMPLES
-from tests.kits.threads import FORKS_WITH_THREADS
+from tests.helpers.examples import EXAMPLES
+from tests.helpers.threads import FORKS_WITH_THREADS
 from tests.processes.test_examples import DIGITS, asked
 
-from kits.process import SOURCE
+from helpers.process import SOURCE
 
 pytest.importorskip("gunicorn")
 pytestmark = pytest.mark.skipif(not FORKS_WITH_THREADS, reason="a sanitizer's locks are not held in a fork")

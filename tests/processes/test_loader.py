@@ -13,7 +13,7 @@ import time
 import pytest
 
 import rushlight as torch
-from kits.process import SOURCE
+from helpers.process import SOURCE
 from rushlight.utils import data
 from rushlight.utils.data._utils import channel
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from kits.interrupted import Interrupted
+from helpers.interrupted import Interrupted
 from rushlight.utils import data
 from rushlight.utils.data._utils import channel
 

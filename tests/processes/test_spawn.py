@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.kits import processes as kit
-from tests.kits.process import SOURCE
+from tests.helpers import processes as kit
+from tests.helpers.process import SOURCE
 
 import rushlight.multiprocessing as mp
 
@@ -63,7 +63,7 @@ def test_a_fork_server_starts_them_in_parallel(monkeypatch):
 
 _PARENT = """
 import rushlight.multiprocessing as mp
-from tests.kits import processes as kit
+from tests.helpers import processes as kit
 mp.start_processes(kit.report_pid_and_wait, args=({path!r},), nprocs=2, start_method="fork")
 """
 

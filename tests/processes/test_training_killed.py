@@ -7,7 +7,7 @@ import signal
 import time
 
 import pytest
-from tests.kits.sessions import EPOCHS, train
+from tests.helpers.sessions import EPOCHS, train
 
 import rushlight
 import rushlight.utils.data

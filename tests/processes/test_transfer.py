@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from tests.kits import processes as kit
+from tests.helpers import processes as kit
 
 import rushlight as torch
 import rushlight.multiprocessing as mp

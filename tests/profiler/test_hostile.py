@@ -4,7 +4,7 @@ import gc
 import sys
 
 import rushlight as torch
-from kits.process import python
+from helpers.process import python
 from rushlight import _C
 
 

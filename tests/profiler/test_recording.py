@@ -4,7 +4,7 @@ import gc
 import threading
 
 import pytest
-from tests.kits.profiled import names, outermost, parents
+from tests.helpers.profiled import names, outermost, parents
 
 import rushlight as torch
 from rushlight import _C, nn

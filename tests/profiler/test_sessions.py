@@ -4,7 +4,7 @@ import os
 import threading
 
 import pytest
-from tests.kits.profiled import names, outermost
+from tests.helpers.profiled import names, outermost
 
 import rushlight as torch
 from rushlight import _C

@@ -108,7 +108,7 @@ def test_datapipes_say_that_there_are_none():
 
 
 def test_import_is_lazy():
-    from kits.process import python
+    from helpers.process import python
 
     heavy = python("import sys, rushlight; print([m for m in sys.modules if 'utils.data' in m])")
     assert heavy.strip() == "[]"

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import rushlight as torch
-from kits.process import python
+from helpers.process import python
 from rushlight import distributions as D
 
 # the numbers that PyTorch 2.13 draws from the seed 1

@@ -8,7 +8,7 @@ import zlib
 
 import numpy as np
 import pytest
-from tests.kits.examples import EXAMPLES
+from tests.helpers.examples import EXAMPLES
 
 import rushlight
 

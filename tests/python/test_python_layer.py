@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import rushlight
-from kits.process import SOURCE, python
+from helpers.process import SOURCE, python
 from rushlight import nn
 
 # ---- the package ----

@@ -5,8 +5,8 @@ import os
 import pytest
 
 import rushlight as torch
-from kits.process import python
-from kits.threads import fewer, in_process, together
+from helpers.process import python
+from helpers.threads import fewer, in_process, together
 from rushlight.backends import cpu
 
 KIB, MIB = 1 << 10, 1 << 20

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from kits.process import SANITIZED, SOURCE
+from helpers.process import SANITIZED, SOURCE
 
 TOUCH = "import ctypes, sys, rushlight as torch; a = torch.zeros(20); p = a.data_ptr() + int(sys.argv[1])\n"
 PROGRAM = """

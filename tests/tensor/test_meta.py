@@ -9,8 +9,8 @@ import zipfile
 import numpy as np
 import pytest
 
+import op_samples as samples
 import rushlight as torch
-import samples
 from rushlight import _C, nn
 
 OPERATORS = samples.OPERATORS

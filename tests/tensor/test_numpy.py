@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from kits.process import python
+from helpers.process import python
 from rushlight import nn
 
 OPERATORS = {name: getattr(operator, name) for name in "add sub mul truediv floordiv mod pow".split()}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from kits.threads import BIG, FORKS_WITH_THREADS, beside, fewer, in_process, races, together
+from helpers.threads import BIG, FORKS_WITH_THREADS, beside, fewer, in_process, races, together
 from rushlight import nn, optim
 from rushlight.nn import functional as F
 

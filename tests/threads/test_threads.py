@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import rushlight as torch
-from kits.threads import BIG, fewer, index, number, together
+from helpers.threads import BIG, fewer, index, number, together
 from rushlight import nn, optim
 from rushlight.nn import functional as F
 

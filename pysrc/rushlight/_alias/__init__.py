@@ -26,7 +26,7 @@ def install():
         return
     import rushlight
     from rushlight import version
-    from rushlight._afterwards import after_import
+    from rushlight._import_hooks import after_import
     from rushlight.torch_version import TorchVersion
 
     if "torch" in sys.modules and sys.modules["torch"] is not rushlight:

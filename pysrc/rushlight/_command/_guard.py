@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 
-from .. import _shown
+from .. import _escape
 
 
 class Failure(Exception):
@@ -36,7 +36,7 @@ def reason(error):
     """Return why a file could not be opened, read or written, as one line."""
     if isinstance(error, MemoryError):
         return "there is not enough memory"
-    return (isinstance(error, OSError) and error.strerror) or _shown.line(str(error)) or type(error).__name__
+    return (isinstance(error, OSError) and error.strerror) or _escape.line(str(error)) or type(error).__name__
 
 
 def _drop_output():
@@ -66,7 +66,7 @@ def guarded(command, arguments, program):
         sys.stdout.flush()
         return status
     except Failure as failure:
-        print(f"{program}: {_shown.line(str(failure))}", file=sys.stderr)
+        print(f"{program}: {_escape.line(str(failure))}", file=sys.stderr)
         return failure.status
     except BrokenPipeError:
         _drop_output()

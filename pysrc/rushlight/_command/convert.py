@@ -3,7 +3,7 @@
 import os
 import pickle
 
-from .. import _C, _shown
+from .. import _C, _escape
 from .._files import contents
 from ..serialization import save
 from ._guard import Failure, Parser, reason
@@ -38,11 +38,11 @@ _FEW = 4  # names that are said
 def _check_target(target, force):
     if not target.endswith((".safetensors", *_PICKLED)):
         suffixes = " ".join((".safetensors", *_PICKLED))
-        raise Failure(f"the suffix of {_shown.plain(target)} says no format: it is one of {suffixes}", 2)
+        raise Failure(f"the suffix of {_escape.plain(target)} says no format: it is one of {suffixes}", 2)
     if os.path.isdir(target):
-        raise Failure(f"{_shown.plain(target)} is a directory")
+        raise Failure(f"{_escape.plain(target)} is a directory")
     if os.path.lexists(target) and not force:
-        raise Failure(f"{_shown.plain(target)} exists; --force replaces it")
+        raise Failure(f"{_escape.plain(target)} exists; --force replaces it")
 
 
 def _part(report, key):
@@ -50,8 +50,8 @@ def _part(report, key):
     groups = {entry.name: entry.value for entry in report.entries if entry.kind in ("group", "again")}
     if key in groups:
         return groups[key]
-    known = ", ".join(_shown.plain(name) for name in groups if name and "." not in name)
-    raise Failure(f"{_shown.plain(report.path)} has no {_shown.plain(key)}; there is {known or 'no part'}")
+    known = ", ".join(_escape.plain(name) for name in groups if name and "." not in name)
+    raise Failure(f"{_escape.plain(report.path)} has no {_escape.plain(key)}; there is {known or 'no part'}")
 
 
 def _named_tensors(entries):
@@ -59,7 +59,7 @@ def _named_tensors(entries):
     for entry in entries:
         if entry.kind == "tensor":
             if entry.name in found:
-                raise Failure(f"two tensors are both called {_shown.plain(entry.name)}")
+                raise Failure(f"two tensors are both called {_escape.plain(entry.name)}")
             strided = isinstance(entry.value, _C.Tensor)
             found[entry.name] = entry.value.detach() if strided else entry.value
     if not found:
@@ -69,7 +69,7 @@ def _named_tensors(entries):
 
 def _some(names):
     names = list(names)
-    shown = ", ".join(map(_shown.plain, names[:_FEW]))
+    shown = ", ".join(map(_escape.plain, names[:_FEW]))
     return f"{shown}, ..." if len(names) > _FEW else shown
 
 
@@ -77,9 +77,9 @@ def _refuse_odd(tensors):
     """Name what a safetensors file cannot hold before work begins."""
     for name, tensor in tensors.items():
         if not isinstance(tensor, _C.Tensor):
-            raise Failure(f"{_shown.plain(name)} is not a strided tensor: a safetensors file cannot hold it")
+            raise Failure(f"{_escape.plain(name)} is not a strided tensor: a safetensors file cannot hold it")
         if tensor.is_meta:
-            raise Failure(f"{_shown.plain(name)} is on the meta device and has no data")
+            raise Failure(f"{_escape.plain(name)} is on the meta device and has no data")
 
 
 # ---- what is lost ----
@@ -100,7 +100,7 @@ def _left_out(report, entries, classes):
     """Lines on what a flat dict of tensors lacks."""
     values = [entry.name for entry in entries if entry.kind == "value"]
     if values:
-        yield f"left out: {_shown.count(len(values), 'value')} ({_some(values)})"
+        yield f"left out: {_escape.count(len(values), 'value')} ({_some(values)})"
     if classes:
         yield f"left out: objects, but not their tensors, of {_some(classes)}"
     if any(report.versions.values()):
@@ -128,7 +128,7 @@ def _write(content, target):
     try:
         save(content, target)
     except (ValueError, RuntimeError, OSError, MemoryError, pickle.PicklingError) as error:
-        raise Failure(f"cannot write {_shown.plain(target)}: {reason(error).rstrip('.')}") from None
+        raise Failure(f"cannot write {_escape.plain(target)}: {reason(error).rstrip('.')}") from None
 
 
 def convert(source, target, key=None, force=False):
@@ -136,7 +136,7 @@ def convert(source, target, key=None, force=False):
     _check_target(target, force)
     report = report_on(source, mapped=False)
     if report.error is not None:
-        raise Failure(f"cannot read {_shown.plain(source)}: {report.error}")
+        raise Failure(f"cannot read {_escape.plain(source)}: {report.error}")
     content = report.content if key is None else _part(report, key)
     entries = report.entries if key is None else list(contents.walk(content, True))
     notes = list(_moved(report))
@@ -148,12 +148,12 @@ def convert(source, target, key=None, force=False):
         _refuse_odd(content)
         notes += _separate(content)
     _write(content, target)
-    tensors = _shown.count(sum(entry.kind == "tensor" for entry in entries), "tensor")
-    print(f"written: {_shown.plain(target)}, {tensors}, {_shown.size(os.path.getsize(target))}")
+    tensors = _escape.count(sum(entry.kind == "tensor" for entry in entries), "tensor")
+    print(f"written: {_escape.plain(target)}, {tensors}, {_escape.size(os.path.getsize(target))}")
     print("".join(f"  {note}\n" for note in notes), end="")
     parts = _parts_with_tensors(report)
     if key is None and parts and target.endswith(".safetensors"):
-        print(f"  one part alone: --key {' or --key '.join(map(_shown.plain, parts[:_FEW]))}")
+        print(f"  one part alone: --key {' or --key '.join(map(_escape.plain, parts[:_FEW]))}")
     return 0
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from .. import _shown
+from .. import _escape
 from ._guard import Parser
 from .facts import collect
 
@@ -48,10 +48,10 @@ def _processor(f):
 
 
 def _memory(f):
-    texts = [f"{_shown.size(f['total'])} in all" if f["total"] else "unknown"]
-    texts += [f"{_shown.size(f['available'])} available"] if f["available"] else []
-    texts += [f"{_shown.size(f['cgroup_limit'])} granted by the cgroup"] if f["cgroup_limit"] else []
-    yield "memory", f"{', '.join(texts)}; {_shown.size(f['cache_limit'])} kept at most for later tensors"
+    texts = [f"{_escape.size(f['total'])} in all" if f["total"] else "unknown"]
+    texts += [f"{_escape.size(f['available'])} available"] if f["available"] else []
+    texts += [f"{_escape.size(f['cgroup_limit'])} granted by the cgroup"] if f["cgroup_limit"] else []
+    yield "memory", f"{', '.join(texts)}; {_escape.size(f['cache_limit'])} kept at most for later tensors"
 
 
 def _library(title, f, otherwise=""):
@@ -70,7 +70,7 @@ def _libraries(facts):
         yield "LAPACK", f"that of SciPy {lapack['version']}"
     yield from _library("NumPy", facts["numpy"])
     cuda = facts["cuda"]
-    yield "CUDA", _shown.count(cuda["devices"], "GPU") if "devices" in cuda else cuda["reason"]
+    yield "CUDA", _escape.count(cuda["devices"], "GPU") if "devices" in cuda else cuda["reason"]
     yield "packages", ", ".join(f"{name} {version or '-'}" for name, version in facts["packages"].items())
 
 
@@ -101,7 +101,7 @@ def lines(facts):
     switches = [_switch(*each) for each in facts["environment"].items()] or ["no switch is set"]
     rows += [("" if i else "environment", text) for i, text in enumerate(switches)]
     width = max(len(name) for name, _ in rows)
-    return [f"{name.ljust(width)}  {_shown.plain(text)}" for name, text in rows]
+    return [f"{name.ljust(width)}  {_escape.plain(text)}" for name, text in rows]
 
 
 def main(arguments, program):

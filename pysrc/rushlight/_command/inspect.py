@@ -2,7 +2,7 @@
 
 import argparse
 
-from .. import _shown
+from .. import _escape
 from .._files import tables
 from ..inspect import Report
 from ._guard import Failure, Parser, reason
@@ -28,7 +28,7 @@ def report_on(path, **options):
     try:
         return Report(path, **options)
     except (OSError, MemoryError) as error:
-        raise Failure(f"cannot open {_shown.plain(path)}: {reason(error)}") from None
+        raise Failure(f"cannot open {_escape.plain(path)}: {reason(error)}") from None
 
 
 def main(arguments, program):

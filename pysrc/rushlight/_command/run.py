@@ -111,11 +111,11 @@ def _run_script(path, program):
 
 
 def _cannot_open(path, full, error, program):
-    from rushlight import _shown
+    from rushlight import _escape
 
     from . import nearest
 
-    text = f"can't open file '{_shown.plain(full)}': [Errno {error.errno}] {error.strerror}"
+    text = f"can't open file '{_escape.plain(full)}': [Errno {error.errno}] {error.strerror}"
     meant = nearest(path)
     print(f"{program}: {text}" + (f"; did you mean the command '{meant}'?" if meant else ""), file=sys.stderr)
     return 2

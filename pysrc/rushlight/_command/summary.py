@@ -8,7 +8,7 @@ import sys
 
 import rushlight
 
-from .. import _shown
+from .. import _escape
 from ._guard import Failure, Parser
 from .inspect import report_on
 
@@ -96,7 +96,7 @@ def _from_code(reference):
     module_name, _, text = reference.partition(":")
     name, args, kwargs = _call_of(text)
     if module_name.endswith(".py") and not os.path.exists(module_name):
-        raise Failure(f"there is no file {_shown.plain(module_name)}")
+        raise Failure(f"there is no file {_escape.plain(module_name)}")
     try:
         found = _import(module_name)
     except Exception as error:
@@ -119,23 +119,23 @@ def _from_code(reference):
 def _from_file(path, trust):
     report = report_on(path)
     if report.error is not None and not report.asks:
-        raise Failure(f"cannot read {_shown.plain(path)}: {report.error}")
+        raise Failure(f"cannot read {_escape.plain(path)}: {report.error}")
     if not report.asks:
         raise Failure(
-            f"{_shown.plain(path)} holds tensors, not a module: name the class that they belong to "
+            f"{_escape.plain(path)} holds tensors, not a module: name the class that they belong to "
             f"(model.py:Net), or list them with `rushlight inspect`"
         )
-    names = ", ".join(map(_shown.plain, report.asks[:4])) + (", ..." if len(report.asks) > 4 else "")
+    names = ", ".join(map(_escape.plain, report.asks[:4])) + (", ..." if len(report.asks) > 4 else "")
     if not trust:
         raise Failure(
-            f"{_shown.plain(path)} holds objects of classes ({names}), and opening it runs code that it "
+            f"{_escape.plain(path)} holds objects of classes ({names}), and opening it runs code that it "
             f"names: --trust does so, for a file whose source you trust"
         )
     _let_torch_mean_rushlight(os.getcwd())
     try:
         found = rushlight.load(path, map_location="cpu", weights_only=False)
     except Exception as error:
-        raise _failure(f"cannot open {_shown.plain(path)}", error) from None
+        raise _failure(f"cannot open {_escape.plain(path)}", error) from None
     if isinstance(found, dict):
         models = [value for value in found.values() if isinstance(value, rushlight.nn.Module)]
         found = models[0] if len(models) == 1 else found
@@ -148,8 +148,8 @@ def _model(text, trust):
     if ":" in text:
         return _from_code(text)
     if os.path.exists(text):
-        raise Failure(f"say which class: {_shown.plain(text)}:Name", 2)
-    raise Failure(f"{_shown.plain(text)} is neither a file nor package.module:Name")
+        raise Failure(f"say which class: {_escape.plain(text)}:Name", 2)
+    raise Failure(f"{_escape.plain(text)} is neither a file nor package.module:Name")
 
 
 # ---- the input ----
@@ -159,14 +159,14 @@ def _size(text):
     except ValueError:
         size = (-1,)
     if min(size) < 0:
-        raise Failure(f"--input-size {_shown.plain(text)}: expected whole numbers, such as 1,3,224,224", 2)
+        raise Failure(f"--input-size {_escape.plain(text)}: expected whole numbers, such as 1,3,224,224", 2)
     return size
 
 
 def _dtype(text):
     dtype = getattr(rushlight, text, None)
     if not isinstance(dtype, rushlight.dtype):
-        raise Failure(f"--dtype {_shown.plain(text)}: expected a dtype, such as int64", 2)
+        raise Failure(f"--dtype {_escape.plain(text)}: expected a dtype, such as int64", 2)
     return dtype
 
 
@@ -194,7 +194,7 @@ def main(arguments, program):
         raise Failure("give --dtype once, or once for each --input-size", 2)
     model = _model(options.model, options.trust)
     if not isinstance(model, rushlight.nn.Module):
-        raise Failure(f"{_shown.plain(options.model)} gives {type(model).__name__}, not an nn.Module")
+        raise Failure(f"{_escape.plain(options.model)} gives {type(model).__name__}, not an nn.Module")
     try:
         result = rushlight.summary(
             model,

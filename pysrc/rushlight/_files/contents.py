@@ -4,7 +4,7 @@ import functools
 import math
 from typing import NamedTuple
 
-from .. import _C, _shown
+from .. import _C, _escape
 from . import layouts
 
 _MODULE_DICTS = ("_parameters", "_buffers", "_modules")
@@ -180,22 +180,22 @@ def integer(n):
 
 def _text(value, limit):
     if isinstance(value, str):
-        more = f" ({_shown.count(len(value), 'character')})" if len(value) > limit else ""
-        return f"'{_shown.plain(value, limit)}'{more}"
+        more = f" ({_escape.count(len(value), 'character')})" if len(value) > limit else ""
+        return f"'{_escape.plain(value, limit)}'{more}"
     if value is None or isinstance(value, (bool, float, complex)):
         return repr(value)
     if isinstance(value, int):
         return integer(value)
     if isinstance(value, (bytes, bytearray)):
         return (
-            repr(value) if len(value) * 4 <= limit else f"{type(value).__name__}, {_shown.size(len(value))}"
+            repr(value) if len(value) * 4 <= limit else f"{type(value).__name__}, {_escape.size(len(value))}"
         )
     if isinstance(value, (_C.dtype, _C.device, _C.layout, _C.memory_format)):
         return str(value)
     if hasattr(value, "nbytes"):
         nbytes = value.nbytes() if callable(value.nbytes) else value.nbytes
-        return f"{type(value).__name__}, {_shown.size(nbytes)}"
-    return _shown.plain(repr(value), limit)
+        return f"{type(value).__name__}, {_escape.size(nbytes)}"
+    return _escape.plain(repr(value), limit)
 
 
 def value_text(value):
@@ -208,7 +208,7 @@ def value_text(value):
     shown, length = [], 0
     for each in value:
         if length > _LINE:
-            return f"{first}{', '.join(shown)}, ...{last} ({_shown.count(len(value), 'item')})"
+            return f"{first}{', '.join(shown)}, ...{last} ({_escape.count(len(value), 'item')})"
         shown.append(_text(each, 24))
         length += len(shown[-1]) + 2
     comma = "," if first == "(" and len(shown) == 1 else ""
@@ -218,8 +218,8 @@ def value_text(value):
 def group_text(group):
     """Return what a group is: 'dict of 3 items', 'object of torch.nn.modules.linear.Linear'."""
     if isinstance(group, Unopened):
-        return f"object of {_shown.plain(type(group).__name__)}"
-    return f"{type(group).__name__} of {_shown.count(len(group), 'item')}"
+        return f"object of {_escape.plain(type(group).__name__)}"
+    return f"{type(group).__name__} of {_escape.count(len(group), 'item')}"
 
 
 # ---- values for JSON ----

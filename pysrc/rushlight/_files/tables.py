@@ -3,7 +3,7 @@
 import json
 import os
 
-from .. import _C, _shown
+from .. import _C, _escape
 from . import contents
 
 _DEEPEST_INDENT = 20
@@ -45,14 +45,14 @@ def _cells(entry):
     """The cells of an entry beside its name: four of a tensor, one of anything else."""
     if entry.kind == "tensor":
         tensor, nbytes = entry.value, _nbytes(entry.value)
-        size = "-" if nbytes is None else _shown.size(nbytes)
+        size = "-" if nbytes is None else _escape.size(nbytes)
         return [_dtype(tensor), str(list(tensor.shape)), size, _notes(tensor)]
     if entry.kind == "value":
         return [contents.value_text(entry.value)]
     if entry.kind == "again":
-        return [f"the same as {_shown.plain('.'.join(entry.value)) or 'all of it'}"]
+        return [f"the same as {_escape.plain('.'.join(entry.value)) or 'all of it'}"]
     if entry.kind == "more":
-        return [_shown.count(entry.value, "more value")]
+        return [_escape.count(entry.value, "more value")]
     text = contents.group_text(entry.value)
     return [text + (", too deep to be listed" if entry.kind == "deep" else "")]
 
@@ -63,7 +63,7 @@ def _rows(report, everything):
     for entry in entries if report.error is None else ():
         if entry.path:
             indent = "  " * min(len(entry.path) - 1, _DEEPEST_INDENT)
-            yield indent + _shown.plain(entry.path[-1]), _cells(entry)
+            yield indent + _escape.plain(entry.path[-1]), _cells(entry)
 
 
 def text_lines(report, everything):
@@ -81,11 +81,11 @@ def text_lines(report, everything):
 
 def as_html(report):
     """Return the report for a notebook."""
-    rows = [_shown.html_cells(["name", "dtype or value", "shape", "size", ""], "th")]
+    rows = [_escape.html_cells(["name", "dtype or value", "shape", "size", ""], "th")]
     for name, cells in _rows(report, False):
-        rows.append(_shown.html_cells([name, *cells, *[""] * (4 - len(cells))]))
+        rows.append(_escape.html_cells([name, *cells, *[""] * (4 - len(cells))]))
     table = f"<table><thead>{rows[0]}</thead><tbody>{''.join(rows[1:])}</tbody></table>" if rows[1:] else ""
-    return f"<div>{_shown.html_lines(report.heading())}{table}{_shown.html_lines(report.ending())}</div>"
+    return f"<div>{_escape.html_lines(report.heading())}{table}{_escape.html_lines(report.ending())}</div>"
 
 
 # ---- plain data ----

@@ -17,5 +17,5 @@ from .autocast_mode import (
 from .grad_scaler import GradScaler
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 _DTYPES = (_C.bfloat16, _C.float16)
 _PRIVATE = "privateuseone"  # the device that others may bring to PyTorch

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     _Outputs = TypeVar("_Outputs", bound=Tensor | abc.Iterable[Any])
 
 __all__ = ["GradScaler", "OptState"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 
 class GradScaler:

@@ -36,8 +36,8 @@ _LAZY = {
 _LAZY |= {"Function": "function"}
 _LAZY |= {name: "profiler" for name in ("DeviceType", "ProfilerActivity", "kineto_available")}
 _LAZY |= {"detect_anomaly": "anomaly_mode", "set_detect_anomaly": "anomaly_mode"}
-_missing_name = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__, _LAZY)
+_missing_name = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__, _LAZY)
 
 
 def __getattr__(name):

@@ -163,8 +163,8 @@ def _weights(tensors):
     return tuple(_C.zeros_like(t).requires_grad_() for t in tensors)
 
 
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 
 # ---- matrices ----

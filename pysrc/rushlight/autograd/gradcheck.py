@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rushlight._C import Tensor
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 
 class GradcheckError(RuntimeError):

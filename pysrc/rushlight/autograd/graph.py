@@ -34,8 +34,8 @@ __all__ = [
     "saved_tensors_hooks",
 ]
 
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 
 # ---- nodes and edges ----

@@ -28,7 +28,7 @@ __all__ = [
     "profile",
     "record_function",
 ]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 _DEVICES = ("cuda", "xpu", "mtia", "hpu")
 _LOST = (

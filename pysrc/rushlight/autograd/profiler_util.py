@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 MEMORY_EVENT_NAME = "[memory]"
 OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"

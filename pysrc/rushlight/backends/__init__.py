@@ -9,8 +9,8 @@ from rushlight import _C, _homes, _missing, _precision
 
 from . import _sdp, mha
 
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 __all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp"]
 
 
@@ -32,7 +32,7 @@ class _Mkldnn(types.ModuleType):
 def _backend(name, kind=types.ModuleType, **members):
     module = kind(f"{__name__}.{name}", f"Switches of {name}.")
     module.__dict__.update(members)
-    module.__getattr__ = _missing.lacks(module.__name__)
+    module.__getattr__ = _missing.module_getattr(module.__name__)
     sys.modules[module.__name__] = module
     return module
 

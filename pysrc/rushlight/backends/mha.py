@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight import _missing
 
 __all__ = ["get_fastpath_enabled", "set_fastpath_enabled"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 _is_fastpath_enabled = True
 
 

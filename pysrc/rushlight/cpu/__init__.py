@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rushlight.types import Device
 
 __all__ = ["current_device", "device_count", "is_available", "is_initialized", "set_device", "synchronize"]
-_missing_name = _missing.lacks(__name__)
+_missing_name = _missing.module_getattr(__name__)
 
 
 def __getattr__(name):

@@ -66,8 +66,8 @@ __all__ += ["get_rng_state", "get_rng_state_all", "initial_seed", "seed", "seed_
 __all__ += ["set_rng_state_all", "synchronize", "get_allocator_backend", "max_memory_cached"]
 __all__ += ["get_per_process_memory_fraction", "memory_cached", "memory_stats_as_nested_dict"]
 __all__ += ["memory_summary", "reset_max_memory_cached", "set_per_process_memory_fraction"]
-_missing_name = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+_missing_name = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 
 def __getattr__(name):

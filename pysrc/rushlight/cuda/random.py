@@ -22,8 +22,8 @@ __all__ = [
     "set_rng_state",
     "set_rng_state_all",
 ]
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 
 def _generator(device: int | str | rushlight.device = "cuda") -> Generator:

@@ -61,8 +61,8 @@ _TRANSFORMS += ("Softplus", "Stack", "StickBreaking", "Tanh", "")
 _HOMES |= {name + "Transform": "transforms" for name in _TRANSFORMS} | {"identity_transform": "transforms"}
 _MODULES = {*_HOMES.values(), "constraints", "utils"}
 __all__ = sorted(_HOMES)
-_missing_name = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__, {*_HOMES, *_MODULES})
+_missing_name = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__, {*_HOMES, *_MODULES})
 
 
 def __getattr__(name):

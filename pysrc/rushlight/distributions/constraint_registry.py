@@ -5,7 +5,7 @@ from rushlight import _missing
 from . import constraints, transforms
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 
 class ConstraintRegistry:

@@ -16,7 +16,7 @@ __all__ += ["greater_than", "greater_than_eq", "half_open_interval", "interval",
 __all__ += ["positive", "real", "real_vector", "simplex", "unit_interval", "cat", "independent", "stack"]
 __all__ += ["corr_cholesky", "lower_cholesky", "lower_triangular", "square", "symmetric"]
 __all__ += ["positive_definite", "positive_semidefinite"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 
 class Constraint:

@@ -41,7 +41,7 @@ __all__ = ["register_kl", "kl_divergence"]
 # ---- kullback-Leibler divergences: a formula for each pair of distributions that have one ----
 _KL_REGISTRY = {}  # (type of p, type of q): formula
 _KL_MEMOIZE = {}  # the same for pairs that were asked for, NotImplemented for those without a formula
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 
 def register_kl(type_p, type_q):

@@ -943,4 +943,4 @@ _TRANSFORMS += (SoftplusTransform, TanhTransform, CorrCholeskyTransform, LowerCh
 _TRANSFORMS += (PositiveDefiniteTransform, CatTransform, ReshapeTransform, SoftmaxTransform)
 _TRANSFORMS += (StackTransform, StickBreakingTransform)
 __all__ = sorted(each.__name__ for each in _TRANSFORMS) + ["identity_transform"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rushlight._C import Module, Tensor
 
 __all__ = ["functional_call", "stack_module_state"]
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 
 def _join(dicts):

@@ -30,8 +30,8 @@ __all__ = [
     *modules.__all__,
 ]
 _LAZY = {"attention", "common_types", "grad", "intrinsic", "qat", "quantizable", "quantized"}
-_missing_name = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__, _LAZY)
+_missing_name = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__, _LAZY)
 
 
 def __getattr__(name):

@@ -8,7 +8,7 @@ import math
 from rushlight import _C, _missing
 from rushlight._C import _nn
 
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 
 def _check(query, key, value, embed_dim, num_head):

@@ -4,7 +4,7 @@ from typing import TypeAlias, TypeVar
 
 from rushlight import Tensor, _missing
 
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 T = TypeVar("T")
 _scalar_or_tuple_any_t: TypeAlias = T | tuple[T, ...]

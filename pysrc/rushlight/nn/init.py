@@ -806,8 +806,8 @@ def kaiming_normal_(
     return normal_(tensor, 0, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
 
 
-_lacks = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+_lacks = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 
 # scripts know them by these names, too

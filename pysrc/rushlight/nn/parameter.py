@@ -21,8 +21,8 @@ __all__ = [
     "UninitializedTensorMixin",
     "is_lazy",
 ]
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 
 class _BufferMeta(type):

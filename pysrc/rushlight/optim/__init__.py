@@ -19,8 +19,8 @@ _LAZY |= {name: name for name in ("lr_scheduler", "swa_utils")}
 _LAZY["swap_in_optimizer_params_and_state"] = "_stateless"
 __all__ = ["Optimizer", *_LAZY]
 _LAZY |= {home: home for home in _LAZY.values() if home[0] != "_"}
-_missing_name = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__, _LAZY)
+_missing_name = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__, _LAZY)
 
 
 def __getattr__(name):

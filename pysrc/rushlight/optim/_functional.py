@@ -15,4 +15,4 @@ from .rmsprop import rmsprop
 from .rprop import rprop
 from .sgd import sgd
 
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)

@@ -48,8 +48,8 @@ __all__ = [
 ]
 
 
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 
 # ---- what all schedulers share: the count of epochs, writing learning rates into groups, state dicts ----

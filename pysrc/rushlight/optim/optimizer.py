@@ -345,7 +345,7 @@ class _Hooked:
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 _HOOK_DICTS = (
     "_optimizer_step_pre_hooks",

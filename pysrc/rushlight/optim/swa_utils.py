@@ -34,8 +34,8 @@ __all__ = [
     "get_swa_multi_avg_fn",
     "update_bn",
 ]
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 PARAM_LIST = tuple[rushlight.Tensor, ...] | list[rushlight.Tensor]
 

@@ -32,4 +32,4 @@ __all__ = [
     "supported_activities",
     "tensorboard_trace_handler",
 ]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)

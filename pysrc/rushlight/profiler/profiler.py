@@ -116,7 +116,7 @@ def tensorboard_trace_handler(
     return handler_fn
 
 
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 PROFILER_STEP_NAME = "ProfilerStep"
 _CLEARS = (

@@ -8,5 +8,5 @@ from ._creation import make_tensor
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
 adopt("rushlight.testing", assert_allclose, assert_close, make_tensor)
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)

@@ -5,8 +5,8 @@ from rushlight import _missing
 from . import hooks
 
 __all__ = ["checkpoint", "collect_env", "data", "deterministic", "dlpack", "hooks"]
-_missing_name = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+_missing_name = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 
 def __getattr__(name):

@@ -347,8 +347,8 @@ random numbers, on global state, or on whether gradients are recorded.
 """
 
 
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 
 # ---- what both kinds need ----

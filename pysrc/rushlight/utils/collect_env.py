@@ -3,8 +3,8 @@
 from rushlight import _missing
 from rushlight._command import facts, info
 
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 __all__ = ["get_pretty_env_info", "main"]
 
 

@@ -6,4 +6,4 @@ from rushlight import _missing
 from .autocast_mode import autocast
 from .grad_scaler import GradScaler
 
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)

@@ -4,6 +4,6 @@ from rushlight import _missing
 from rushlight.amp._older import scaler_of
 
 __all__ = ["GradScaler"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 GradScaler = scaler_of("cpu")

@@ -7,4 +7,4 @@ from .common import amp_definitely_not_available
 from .grad_scaler import GradScaler
 
 __all__ = ["GradScaler", "amp_definitely_not_available", "autocast", "custom_bwd", "custom_fwd"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 
 autocast = autocast_of("cuda", _C.float16)

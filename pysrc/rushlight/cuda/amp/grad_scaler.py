@@ -5,6 +5,6 @@ from rushlight.amp._older import scaler_of
 from rushlight.amp.grad_scaler import OptState  # noqa: F401
 
 __all__ = ["GradScaler"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 GradScaler = scaler_of("cuda")

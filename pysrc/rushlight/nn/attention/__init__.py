@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SDPBackend", "sdpa_kernel", "WARN_FOR_UNFUSED_KERNELS"]
 WARN_FOR_UNFUSED_KERNELS = False
-_missing_name = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+_missing_name = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 _homes.adopt(__name__, SDPBackend)
 
 

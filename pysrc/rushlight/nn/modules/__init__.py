@@ -368,8 +368,8 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
 ]
-_missing_name = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+_missing_name = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 
 def __getattr__(name):

@@ -2,4 +2,4 @@
 
 from rushlight import _missing
 
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)

@@ -23,8 +23,8 @@ _FUNCTIONS = {
 }
 _FUNCTIONS |= {f"convert_conv{n}d_weight_memory_format": "memory_format" for n in (2, 3)}
 _FUNCTIONS |= {"skip_init": "init"}
-_missing_name = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__, {*_LAZY, *_FUNCTIONS})
+_missing_name = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__, {*_LAZY, *_FUNCTIONS})
 
 __all__ = [
     "clip_grad_norm",

@@ -199,8 +199,8 @@ def _packed_sequence_init(data, batch_sizes=None, sorted_indices=None, unsorted_
     return PackedSequence(data, batch_sizes, sorted_indices, unsorted_indices)
 
 
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)
 
 
 def pack_padded_sequence(

@@ -65,5 +65,5 @@ __all__ = [
     "runtime_validation",
     "runtime_validation_disabled",
 ]
-__getattr__ = _missing.lacks(__name__)
-__dir__ = _missing.shows(__name__)
+__getattr__ = _missing.module_getattr(__name__)
+__dir__ = _missing.module_dir(__name__)

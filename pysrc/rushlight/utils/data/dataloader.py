@@ -29,7 +29,7 @@ _worker_init_fn_t = Callable[[int], None]
 default_collate = _utils.collate.default_collate
 default_convert = _utils.collate.default_convert
 get_worker_info = _utils.worker.get_worker_info
-_lacks = _missing.lacks(__name__)
+_lacks = _missing.module_getattr(__name__)
 
 
 def __getattr__(name):

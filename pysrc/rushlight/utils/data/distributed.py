@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rushlight.utils.data.dataset import Dataset
 
 __all__ = ["DistributedSampler"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 
 class DistributedSampler(Sampler[_T_co]):

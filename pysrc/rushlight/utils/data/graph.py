@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["traverse", "traverse_dps"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 
 def traverse_dps(datapipe: Any) -> Any:

@@ -17,7 +17,7 @@ __all__ = [
     "apply_shuffle_settings",
     "get_all_graph_pipes",
 ]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 
 def get_all_graph_pipes(graph: Any) -> Any:

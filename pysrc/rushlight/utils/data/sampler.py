@@ -18,7 +18,7 @@ __all__ = [
     *("BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler"),
     "WeightedRandomSampler",
 ]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 _T_co = TypeVar("_T_co", covariant=True)
 

@@ -15,7 +15,7 @@ try:
 except ImportError:
     numpy = None
 
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 _LARGE = 1 << 12  # bytes of a sample from which on an extra copy costs more than a call
 

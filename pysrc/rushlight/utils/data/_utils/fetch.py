@@ -6,7 +6,7 @@ from rushlight._C import Tensor, index_select, tensor
 from ..dataset import Subset, TensorDataset
 from .collate import default_collate, in_shared_memory, knows_nothing_new
 
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 # as they were written: where a class or a program has others, samples are asked for one by one
 _TENSORS_AT = TensorDataset.__getitem__

@@ -7,7 +7,7 @@ from rushlight._C import Tensor
 
 from .containers import is_namedtuple, mapping_like, sequence_like
 
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 
 def pin_memory(data, device=None):

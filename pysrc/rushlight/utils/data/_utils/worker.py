@@ -9,7 +9,7 @@ from typing import Any
 from rushlight import _C, _missing
 from rushlight._utils import ExceptionWrapper
 
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 MP_STATUS_CHECK_INTERVAL = 5.0  # seconds between looks at whether the parent lives
 

@@ -5,7 +5,7 @@ from rushlight import _missing
 from ..dataset import Dataset, IterableDataset, _T_co
 
 __all__ = ["DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe"]
-__getattr__ = _missing.lacks(__name__)
+__getattr__ = _missing.module_getattr(__name__)
 
 
 def _refuse(what):
