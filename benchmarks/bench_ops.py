@@ -5,8 +5,8 @@
                                    [--json FILE] [--plot FILE.svg]
 
 The calls are the operator samples of tests/op_samples, grown (op_cases.py, op_table.py). --group, --family,
---op and --size may be repeated. With --json FILE each case is a line of it, and a run that is started again goes
-on where the file ends; without FILE the lines go to standard output. A case whose results differ is not
+--op and --size may be repeated. With --json FILE each case is a line of it, and a run that is started again
+goes on where the file ends; without FILE the lines go to standard output. A case whose results differ is not
 timed, and the exit status is 1. Needs torch.
 
 Before its turn a library waits until the threads of the other have stopped spinning, and calls once. The best

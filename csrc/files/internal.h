@@ -51,7 +51,7 @@ int rl_archive_init(PyObject *m);
  *
  * Only opcodes of protocol 2 are written, whatever the number in front: PyTorch's safe reader knows no
  * others. What this component does not know by itself is described by a Python function
- * (pysrc/rushlight/_files/objects.py). */
+ * (pysrc/rushlight/_files/writer.py). */
 /* What was written before: objects by identity, fixed texts by address, storages' keys by storage. */
 typedef struct {
     const void *key; /* NULL: free */

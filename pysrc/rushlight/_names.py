@@ -13,7 +13,6 @@ from . import (
     _signal_windows,
     _tensor_functions,
     _types,
-    _unique,
     functional,
 )
 from ._homes import adopt
@@ -57,7 +56,7 @@ def public_names():
     """Return them all; what no module of PyTorch is known for calls itself the package's."""
     own = {}
     modules = (functional, _layout_queries, _create, _deterministic, _tensor_functions, _histogram, _einsum)
-    for module in (*modules, _settings, _types, _unique, _signal_windows):
+    for module in (*modules, _settings, _types, _signal_windows):
         own |= _written_in(module)
     own["range"] = _tensor_functions._range
     for name, value in own.items():

@@ -9,13 +9,17 @@ import math
 import warnings
 from collections.abc import Sequence
 
-from rushlight import _homes
-
 from . import _C, _missing
-from ._C import norm, split  # noqa: F401
-from ._comparing import allclose, equal, isclose
-from ._einsum import cdist, einsum, tensordot  # noqa: F401
-from ._tensor import _need_tensor
+from ._C import (  # noqa: F401
+    norm,
+    split,
+)
+from ._einsum import (  # noqa: F401
+    cdist,
+    einsum,
+    tensordot,
+)
+from ._tensor import _TYPE_NAMES, _need_tensor
 from ._tensor_functions import (  # noqa: F401
     atleast_1d,
     atleast_2d,
@@ -24,7 +28,6 @@ from ._tensor_functions import (  # noqa: F401
     cartesian_prod,
     meshgrid,
 )
-from ._unique import unique, unique_consecutive  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +40,8 @@ __all__ = [
     *("cartesian_prod", "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm", "split", "tensordot"),
     *("unique", "unique_consecutive", "unravel_index"),
 ]
+
+
 __getattr__ = _missing.module_getattr(__name__)
 __dir__ = _missing.module_dir(__name__)
 
@@ -422,4 +427,335 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Tensor | Non
     return out
 
 
-_homes.adopt(__name__, isclose, allclose, equal)
+# ---- elements without their repetitions: unique() and unique_consecutive() ----
+# ---- runs of equal neighbours ----
+
+
+def _counts(starts, n):
+    ends = _C.cat([starts[1:], _C.full((min(n, 1),), n, device=starts.device)])
+    return ends - starts
+
+
+def _answer(values, inverse, counts):
+    results = tuple(part for part in (values, inverse, counts) if part is not None)
+    return results if len(results) > 1 else values
+
+
+# ---- of elements and of slices ----
+
+
+def _of_elements(x, in_order, with_inverse, with_counts):
+    """Values, inverse and counts of all elements; in_order: equal ones need not be neighbours."""
+    flat = x.reshape(-1)
+    n = flat.numel()
+    order = None
+    if in_order and n:
+        flat, order = flat.sort(stable=True)
+    marks = _C._nn._run_marks(flat)
+    starts = marks.nonzero().flatten()
+    inverse = counts = None
+    if with_inverse:
+        inverse = marks.cumsum(0) - 1
+        if order is not None:
+            inverse = _C.empty_like(inverse).index_copy_(0, order, inverse)
+        inverse = inverse.reshape(x.shape)
+    if with_counts:
+        counts = _counts(starts, n)
+    return flat[starts], inverse, counts
+
+
+def _of_slices(x, dim, in_order, with_inverse, with_counts):
+    """The same of the slices along dim."""
+    n = x.shape[dim]
+    rows = x.movedim(dim, 0).reshape(n, math.prod(x.shape[:dim] + x.shape[dim + 1 :]))
+    order = _C._nn._sort_rows(rows) if in_order else None
+    if in_order:
+        rows = rows[order]
+    differs = (rows[1:] != rows[:-1]).any(1)
+    marks = _C.cat([_C.ones(min(n, 1), dtype=_C.bool, device=x.device), differs])
+    starts = marks.nonzero().flatten()
+    inverse = counts = None
+    if with_inverse:
+        inverse = marks.cumsum(0) - 1
+        if order is not None:
+            inverse = _C.empty_like(inverse).index_copy_(0, order, inverse)
+    if with_counts:
+        counts = _counts(starts, n)
+    chosen = starts if order is None else order[starts]
+    return x.index_select(dim, chosen), inverse, counts
+
+
+def _checked_dim(x, dim):
+    n = x.dim()
+    if n == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if not -n <= dim < n:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
+        )
+    dim %= n
+    if x.numel() == 0:
+        zeros = sum(size == 0 for size in x.shape)
+        if zeros > 1:
+            raise RuntimeError(
+                "Number of zero sized dimensions is more than one, so unique cannot be applied "
+            )
+        if x.shape[dim]:
+            raise RuntimeError(
+                "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+            )
+    return dim
+
+
+def _without_gradient(values, x, name):
+    """Values that depend on x: a backward through them raises, as in PyTorch, instead of losing it."""
+    if not (x.requires_grad and _C.is_grad_enabled()):
+        return values
+    from .autograd.function import Function
+
+    class Unique(Function):
+        @staticmethod
+        def forward(ctx, x, values):
+            return values.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return Unique.apply(x, values)
+
+
+def _unique(x, in_order, with_inverse, with_counts, dim):
+    data = x.detach()
+    if dim is None:
+        name = "_unique2" if in_order else "unique_consecutive"
+        values, *more = _of_elements(data, in_order, with_inverse, with_counts)
+    else:
+        name = "unique_dim" if in_order else "unique_dim_consecutive"
+        values, *more = _of_slices(data, _checked_dim(x, dim), in_order, with_inverse, with_counts)
+    return _answer(_without_gradient(values, x, name), *more)
+
+
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """Return the unique elements of a tensor, sorted.
+
+    NaNs differ from each other.
+
+    Parameters
+    ----------
+    input : Tensor
+        Input, of any shape.
+    sorted : bool, default True
+        Accepted; the result is always sorted.
+    return_inverse : bool, default False
+        Also return where each element of the input stands in the result.
+    return_counts : bool, default False
+        Also return how often each occurs.
+    dim : int, optional
+        Compare the slices along this dimension; elements if not given.
+
+    Returns
+    -------
+    Tensor or tuple of Tensors
+        Unique elements, and what else is asked for.
+
+    Notes
+    -----
+    Same as torch.unique: https://docs.pytorch.org/docs/2.13/generated/torch.unique.html
+
+    Examples
+    --------
+    >>> torch.unique(torch.tensor([3, 1, 3, 2]), return_counts=True)
+    (tensor([1, 2, 3]), tensor([1, 1, 2]))
+    >>> torch.unique(torch.tensor([[1, 2], [0, 1], [1, 2]]), dim=0)
+    tensor([[0, 1],
+            [1, 2]])
+    """
+    _need_tensor(input, "_unique2" if dim is None else "unique_dim", "input", 1)
+    return _unique(input, True, return_inverse, return_counts, dim)
+
+
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """Return the elements of a tensor without those that equal the one before them.
+
+    Parameters
+    ----------
+    input : Tensor
+        Input, of any shape.
+    return_inverse : bool, default False
+        Also return where each element of the input stands in the result.
+    return_counts : bool, default False
+        Also return the length of each run.
+    dim : int, optional
+        Compare the slices along this dimension; elements if not given.
+
+    Returns
+    -------
+    Tensor or tuple of Tensors
+        The elements, and what else is asked for.
+
+    Notes
+    -----
+    Same as torch.unique_consecutive:
+    https://docs.pytorch.org/docs/2.13/generated/torch.unique_consecutive.html
+
+    Examples
+    --------
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 2, 2, 1]), return_counts=True)
+    (tensor([1, 2, 1]), tensor([2, 3, 1]))
+    """
+    _need_tensor(input, "unique_consecutive", "input", 1)
+    return _unique(input, False, return_inverse, return_counts, dim)
+
+
+# ---- whether tensors are equal, or nearly so ----
+_TITLE = {dtype: name[len("torch.") : -len("Tensor")] for dtype, name in _TYPE_NAMES.items()}
+
+
+def isclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: Tensor | float | None = 1e-05,
+    atol: Tensor | float | None = 1e-08,
+    equal_nan: bool = False,
+) -> Tensor:
+    """Test which elements of two tensors are close: ``abs(input - other) <= atol + rtol * abs(other)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        First tensor.
+    other : Tensor
+        Second tensor, of the same dtype; shapes broadcast.
+    rtol : float, default 1e-05
+        Relative tolerance.
+    atol : float, default 1e-08
+        Absolute tolerance.
+    equal_nan : bool, default False
+        NaN is close to NaN.
+
+    Returns
+    -------
+    Tensor
+        Of bool.
+
+    Raises
+    ------
+    RuntimeError
+        If the dtypes differ or a tolerance is negative.
+
+    Notes
+    -----
+    Same as torch.isclose: https://docs.pytorch.org/docs/2.13/generated/torch.isclose.html
+
+    Examples
+    --------
+    >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.000001, 2.1]))
+    tensor([ True, False])
+    """
+    _need_tensor(input, "isclose", "input", 1)
+    _need_tensor(other, "isclose", "other", 2)
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{_TITLE[input.dtype]} did not match {_TITLE[other.dtype]}")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if not value >= 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
+    with_grad = _C.is_grad_enabled()
+    _C._set_grad_enabled(False)
+    try:
+        close = input == other
+        if equal_nan and input.is_floating_point():
+            close = close | (_C.isnan(input) & _C.isnan(other))
+        if rtol == 0 and atol == 0:
+            return close
+        right = other if other.is_floating_point() else other.to(_C.get_default_dtype())
+        left = input.to(right.dtype) if input.dtype is _C.bool else input
+        error = (left - right).abs()
+        return close | (_C.isfinite(error) & (error <= (right * rtol).abs() + atol))
+    finally:
+        _C._set_grad_enabled(with_grad)
+
+
+def allclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: Tensor | float | None = 1e-05,
+    atol: Tensor | float | None = 1e-08,
+    equal_nan: bool = False,
+) -> bool:
+    """Test whether all elements of two tensors are close: ``abs(input - other) <= atol + rtol * abs(other)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        First tensor.
+    other : Tensor
+        Second tensor, of the same dtype; shapes broadcast.
+    rtol : float, default 1e-05
+        Relative tolerance.
+    atol : float, default 1e-08
+        Absolute tolerance.
+    equal_nan : bool, default False
+        NaN is close to NaN.
+
+    Returns
+    -------
+    bool
+        Whether all are.
+
+    Raises
+    ------
+    RuntimeError
+        If the dtypes differ or a tolerance is negative.
+
+    Notes
+    -----
+    Same as torch.allclose: https://docs.pytorch.org/docs/2.13/generated/torch.allclose.html
+
+    Examples
+    --------
+    >>> torch.allclose(torch.tensor([1.0, 2.0]), torch.tensor([1.000001, 2.0]))
+    True
+    """
+    _need_tensor(input, "allclose", "input", 1)
+    _need_tensor(other, "allclose", "other", 2)
+    return isclose(input, other, rtol, atol, equal_nan).all().item()
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Test whether two tensors have the same shape and the same elements.
+
+    Parameters
+    ----------
+    input : Tensor
+        First tensor.
+    other : Tensor
+        Second tensor.
+
+    Returns
+    -------
+    bool
+        Whether they have.
+
+    Notes
+    -----
+    Same as torch.equal: https://docs.pytorch.org/docs/2.13/generated/torch.equal.html
+
+    Examples
+    --------
+    >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
+    True
+    """
+    _need_tensor(input, "equal", "input", 1)
+    _need_tensor(other, "equal", "other", 2)
+    if input.is_meta:
+        raise NotImplementedError("aten::equal: attempted to run this operator with Meta tensors")
+    return _C._nn._equal(input, other).item()

@@ -163,9 +163,8 @@ class Report:
 
     def text(self, everything: bool = False) -> str:
         """Return the report as text; groups with many values are cut short unless everything is asked for."""
-        from ._files import tables
 
-        parts = (self.heading(), tables.text_lines(self, everything), self.ending())
+        parts = (self.heading(), contents.text_lines(self, everything), self.ending())
         return "\n\n".join(filter(None, ("\n".join(part) for part in parts)))
 
     def heading(self) -> Iterator[str]:
@@ -209,9 +208,8 @@ class Report:
 
     def to_dict(self, everything: bool = False) -> dict[str, Any]:
         """Return the report as plain data, as ``rushlight inspect --json`` prints it."""
-        from ._files import tables
 
-        return tables.as_dict(self, everything)
+        return contents.as_dict(self, everything)
 
     def __str__(self) -> str:
         return self.text()
@@ -219,9 +217,8 @@ class Report:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from ._files import tables
 
-        return tables.as_html(self)
+        return contents.as_html(self)
 
 
 def _version_lines(path, modules):

@@ -5,28 +5,14 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import re
 import stat
+import sys
 import warnings
-
-from rushlight import _homes
 
 from . import _C, _missing
 from ._files import safe
-from ._files.placement import (  # noqa: F401  (device modules that others write use the private one)
-    _placement,
-    _restorer,
-    _validate_device,
-    default_restore_location,
-    location_tag,
-    validate_cuda_device,
-)
-from ._files.safe_globals import (
-    _allowed_names,
-    add_safe_globals,
-    clear_safe_globals,
-    get_safe_globals,
-    safe_globals,
-)
+from ._files.names import torch_name
 from ._files.writer import archive_name, is_path, parts_writer, stream_writer, write_path, zip_writer
 
 TYPE_CHECKING = False
@@ -50,6 +36,269 @@ __all__ = [
     "set_crc32_options",
     "validate_cuda_device",
 ]
+
+
+# ---- where loading puts tensors ----
+def _validate_device(location, backend):
+    module = getattr(sys.modules["rushlight"], backend, None)
+    if module is None and backend == "hpu":
+        raise RuntimeError(
+            f"The {backend.upper()} device module is not registered. If you are running on a CPU-only "
+            "machine, please use torch.load with map_location=torch.device('cpu') to map your storages to "
+            "the CPU."
+        )
+    if module is None or not module.is_available():
+        raise RuntimeError(
+            f"Attempting to deserialize object on a {backend.upper()} device but "
+            f"torch.{backend}.is_available() is False. If you are running on a CPU-only machine, please use "
+            "torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
+        )
+    index = _C.device(location).index or 0
+    count = module.device_count()
+    if index >= count:
+        raise RuntimeError(
+            f"Attempting to deserialize object on {backend.upper()} device {index} but "
+            f"torch.{backend}.device_count() is {count}. Please use torch.load with map_location to map your "
+            "storages to an existing device."
+        )
+    return _C.device(backend, index)
+
+
+def validate_cuda_device(location: Any) -> Any:
+    """Return the index of a CUDA device that a file names.
+
+    Parameters
+    ----------
+    location : str
+        Name of the device.
+
+    Returns
+    -------
+    int
+        Its index.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no such device.
+    """
+    return _validate_device(location, "cuda").index
+
+
+def _place(location):
+    """The device for a location, or PyTorch's error."""
+    if isinstance(location, bytes):
+        location = location.decode("ascii")
+    if location in ("cpu", "meta"):
+        return _C.device(location)
+    for backend in ("cuda", "hpu", "xpu", "mtia"):
+        if location == backend or re.match(f"{backend}(:|[0-9]+)", location):
+            return _validate_device(location, backend)
+    raise RuntimeError(
+        "don't know how to restore data location of torch.storage.UntypedStorage (tagged with "
+        + location
+        + ")"
+    )
+
+
+def location_tag(storage: Any) -> Any:
+    """Return the text that names the device of a storage in a file.
+
+    Parameters
+    ----------
+    storage : UntypedStorage
+        Storage to be saved.
+
+    Examples
+    --------
+    >>> torch.serialization.location_tag(torch.ones(2).untyped_storage())
+    'cpu'
+    """
+    return str(storage.device)
+
+
+def default_restore_location(storage: Any, location: Any) -> Any:
+    """Return a loaded storage where its file says: what torch.load does without `map_location`.
+
+    Parameters
+    ----------
+    storage : UntypedStorage
+        Storage on the CPU.
+    location : str
+        Device that the file names.
+
+    Raises
+    ------
+    RuntimeError
+        If it is another device than the CPU.
+
+    Examples
+    --------
+    >>> storage = torch.ones(2).untyped_storage()
+    >>> torch.serialization.default_restore_location(storage, "cpu") is storage
+    True
+    """
+    device = _place(location)
+    if device.type != "cpu":
+        raise RuntimeError(
+            "use map_location=torch.device(...) to load storages to another device than the CPU"
+        )
+    return storage
+
+
+def _placement(map_location):
+    """(place, hook) for _C._load: one decides by the location's text, the other sees the storage."""
+    if map_location is None:
+        return _place, None
+    if isinstance(map_location, dict):
+        return lambda location: _place(str(map_location.get(location, location))), None
+    if isinstance(map_location, (str, bytes)):
+        return lambda location: _place(map_location), None
+    if isinstance(map_location, _C.device):
+        return lambda location: _place(str(map_location)), None
+    return _place, map_location
+
+
+def _restorer(place, hook):
+    """A function that brings an empty storage of the CPU to where map_location wants it."""
+
+    def restore(storage, location):
+        answer = hook(storage, location) if hook else None
+        if answer is not None:
+            return answer
+        device = place(location)
+        if device.type == "cpu":
+            return storage
+        return _C.empty(storage.nbytes(), dtype=_C.uint8, device=device).untyped_storage()
+
+    return restore
+
+
+# ---- classes and functions that loading may use ----
+_safe_globals = set()
+
+
+def _check_safe_global(item):
+    obj = item[0] if isinstance(item, tuple) and item else item
+    if getattr(obj, "__module__", None) == "builtins" and not isinstance(obj, type):
+        raise ValueError(
+            f"{obj.__qualname__} cannot be added to the safe globals: a file could run any code with it"
+        )
+
+
+def add_safe_globals(safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]]) -> None:
+    """Allow classes and functions in files that torch.load reads with ``weights_only=True``, from now on.
+
+    Parameters
+    ----------
+    safe_globals : list of classes and functions
+        What to allow; a tuple ``(object, "module.name")`` allows it under the name that a file has for it.
+
+    Raises
+    ------
+    ValueError
+        If one is a builtin function, with which a file could run any code.
+
+    Notes
+    -----
+    Same as torch.serialization.add_safe_globals: https://docs.pytorch.org/docs/2.13/notes/serialization.html
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> torch.serialization.add_safe_globals([Fraction])
+    >>> torch.serialization.get_safe_globals()
+    [<class 'fractions.Fraction'>]
+    >>> torch.serialization.clear_safe_globals()
+    """
+    items = set(safe_globals)
+    for item in items:
+        _check_safe_global(item)
+    _safe_globals.update(items)
+
+
+def get_safe_globals() -> list[Callable[..., Any] | tuple[Callable[..., Any], str]]:
+    """Return the list of classes and functions that were allowed in files.
+
+    Notes
+    -----
+    Same as torch.serialization.get_safe_globals: https://docs.pytorch.org/docs/2.13/notes/serialization.html
+
+    Examples
+    --------
+    >>> torch.serialization.get_safe_globals()
+    []
+    """
+    return list(_safe_globals)
+
+
+def clear_safe_globals() -> None:
+    """Allow no more classes and functions in files than at the start.
+
+    Notes
+    -----
+    Same as torch.serialization.clear_safe_globals:
+    https://docs.pytorch.org/docs/2.13/notes/serialization.html
+
+    Examples
+    --------
+    >>> torch.serialization.clear_safe_globals()
+    >>> torch.serialization.get_safe_globals()
+    []
+    """
+    _safe_globals.clear()
+
+
+class safe_globals:
+    """Allow classes and functions in files within a context, as add_safe_globals() does for good.
+
+    Parameters
+    ----------
+    safe_globals : list of classes and functions
+        What to allow; a tuple ``(object, "module.name")`` allows it under the name that a file has for it.
+
+    Notes
+    -----
+    Same as torch.serialization.safe_globals: https://docs.pytorch.org/docs/2.13/notes/serialization.html
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> torch.save({"path": pathlib.PurePosixPath("data")}, "checkpoint.pt")
+    >>> with torch.serialization.safe_globals([pathlib.PurePosixPath]):
+    ...     torch.load("checkpoint.pt")
+    {'path': PurePosixPath('data')}
+    """
+
+    def __init__(self, safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]]) -> None:
+        self.safe_globals = safe_globals
+
+    def __enter__(self) -> None:
+        add_safe_globals(self.safe_globals)
+
+    def __exit__(self, type: object, value: object, tb: object) -> None:
+        _safe_globals.difference_update(self.safe_globals)
+
+
+def _allowed_names():
+    names = {}
+    for item in _safe_globals:
+        if not isinstance(item, tuple):
+            names[".".join(torch_name(item))] = item
+            continue
+        if len(item) != 2:
+            raise ValueError(
+                "Expected tuple of length 2 (global, str of callable full path), but got tuple of length: "
+                f"{len(item)}"
+            )
+        if type(item[1]) is not str:
+            raise TypeError(
+                f"Expected second item in tuple to be str of callable full path, but got: {type(item[1])}"
+            )
+        names[item[1]] = item[0]
+    return names
+
+
 __dir__ = _missing.module_dir(__name__)
 
 DEFAULT_PROTOCOL = 2
@@ -437,15 +686,3 @@ def save(
     write(f.write)
     if hasattr(f, "flush"):
         f.flush()
-
-
-_homes.adopt(
-    __name__,
-    add_safe_globals,
-    get_safe_globals,
-    clear_safe_globals,
-    safe_globals,
-    validate_cuda_device,
-    location_tag,
-    default_restore_location,
-)

@@ -210,7 +210,7 @@ def test_a_step_that_raises():
 def test_nothing_stays_behind():
     from rushlight.nn.modules import module
     from rushlight.optim import optimizer
-    from rushlight.utils.data._utils.iterator import _BaseDataLoaderIter
+    from rushlight.utils.data.dataloader import _BaseDataLoaderIter
 
     before = (vars(optimizer.Optimizer)["zero_grad"], vars(_BaseDataLoaderIter)["__next__"])
     with profile(with_modules=True):

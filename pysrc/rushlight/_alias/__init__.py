@@ -10,11 +10,119 @@ Which version is it? Scripts ask in order to know what torch can do, so ``torch.
 in "2.13.0+cpu", with rushlight's own.
 """
 
+import importlib
 import sys
+from importlib.machinery import ModuleSpec
 
-from ..version import __version__  # before install() replaces it
-from .children import teach
-from .finder import Finder, SafetensorsFinder
+from ..version import __version__
+
+
+# ---- finds ``torch`` and ``torch.*`` where rushlight has them ----
+def _real_name(name):
+    return "rushlight" + name[len("torch") :]
+
+
+def _is_import():
+    """Whether find_spec was called by an import statement rather than by importlib.util.find_spec."""
+    frame = sys._getframe(2)  # 1 is the finder, 2 importlib's loop over finders
+    return frame.f_back is not None and frame.f_back.f_code.co_name == "_find_and_load_unlocked"
+
+
+class _Loader:
+    def __init__(self, module):
+        self.module = module
+        self.spec = module.__spec__
+
+    def create_module(self, spec):
+        return self.module
+
+    def exec_module(self, module):
+        # the import system has just put the alias's spec there
+        module.__spec__ = self.spec
+
+    def get_code(self, name):
+        loader = self.spec.loader
+        return loader.get_code(self.spec.name) if hasattr(loader, "get_code") else None
+
+
+def _spec(name, module):
+    spec = ModuleSpec(name, _Loader(module), origin=getattr(module, "__file__", None))
+    if hasattr(module, "__path__"):
+        spec.submodule_search_locations = list(module.__path__)
+    return spec
+
+
+class Finder:
+    """Stands on ``sys.meta_path``; each module of torch is the one of rushlight."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "torch" and not name.startswith("torch."):
+            return None
+        real = _real_name(name)
+        try:
+            module = importlib.import_module(real)
+        except ModuleNotFoundError as error:
+            if error.name != real and not real.startswith(f"{error.name}."):
+                raise
+            if _is_import():
+                raise ModuleNotFoundError(
+                    f"No module named '{name}' (rushlight {__version__} does not have it)", name=name
+                ) from None
+            return None
+        return _spec(name, module)
+
+    @staticmethod
+    def find_distributions(context=None):
+        wanted = getattr(context, "name", None)
+        if wanted is None or wanted.lower() == "torch":
+            from .distribution import TorchDistribution
+
+            yield TorchDistribution()
+
+    @staticmethod
+    def invalidate_caches():
+        """Nothing is cached."""
+
+
+class SafetensorsFinder:
+    """Stands last on ``sys.meta_path``: where the safetensors package is missing, rushlight's own module."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name not in ("safetensors", "safetensors.torch"):
+            return None
+        spec = _spec(name, importlib.import_module("rushlight.safetensors"))
+        if name == "safetensors":
+            spec.submodule_search_locations = []
+        return spec
+
+
+# ---- processes that multiprocessing starts anew, and in which the program imports torch again ----
+# They get the alias. What such a process is told first is a pickled dict, which ``multiprocessing.spawn``
+# makes; one value more in it installs the alias when it is read.
+_INSTALL = "import sys\nsys.path[:] = {!r}\nfrom rushlight import _alias\n_alias.install()"
+
+
+class _Alias:
+    def __reduce__(self):
+        return exec, (_INSTALL.format(sys.path),)
+
+
+def teach(spawn):
+    """Let multiprocessing.spawn hand the alias on."""
+    usual = spawn.get_preparation_data
+
+    def get_preparation_data(name):
+        # a fork server that imported the program itself would do so without the alias
+        server = sys._getframe(1).f_globals.get("__name__") == "multiprocessing.forkserver"
+        data = usual(name)
+        if server:
+            return {key: value for key, value in data.items() if not key.startswith("init_main")}
+        return {"rushlight": _Alias(), **data}
+
+    spawn.get_preparation_data = get_preparation_data
+
 
 INTERFACE = "2.13.0"
 VERSION = f"{INTERFACE}+rushlight{__version__}"

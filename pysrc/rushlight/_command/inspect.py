@@ -3,7 +3,7 @@
 import argparse
 
 from .. import _escape
-from .._files import tables
+from .._files import contents
 from ..inspect import Report
 from ._guard import Failure, Parser, reason
 
@@ -44,7 +44,7 @@ def main(arguments, program):
     options = parser.parse_args(arguments)
     report = report_on(options.file)
     if options.json:
-        print(tables.json_lines(report.to_dict(options.all)))
+        print(contents.json_lines(report.to_dict(options.all)))
     else:
         print(report.text(options.all))
     if options.to and report.error is None:

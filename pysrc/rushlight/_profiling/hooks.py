@@ -74,7 +74,7 @@ def _name_optimizers():
 def _name_batches():
     if "rushlight.utils.data" not in sys.modules:
         return []
-    from rushlight.utils.data._utils.iterator import _BaseDataLoaderIter
+    from rushlight.utils.data.dataloader import _BaseDataLoaderIter
 
     return [
         _replace(

@@ -9,7 +9,7 @@ from collections import defaultdict
 from contextlib import ContextDecorator
 from warnings import warn
 
-from rushlight import _C, _homes, _missing
+from rushlight import _C, _missing
 from rushlight._profiling import chrome, events, hooks
 from rushlight._profiling.kinds import DeviceType, ProfilerActivity  # noqa: F401
 
@@ -406,6 +406,3 @@ class KinetoStepTracker:
     def current_step(cls) -> int:
         """Return the largest count."""
         return cls._current_step
-
-
-_homes.adopt(__name__, emit_itt, emit_nvtx)

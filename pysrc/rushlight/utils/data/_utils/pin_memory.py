@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from rushlight import _missing
 from rushlight._C import Tensor
 
-from .containers import is_namedtuple, mapping_like, sequence_like
+from .collate import is_namedtuple, mapping_like, sequence_like
 
 __getattr__ = _missing.module_getattr(__name__)
 
