@@ -56,7 +56,7 @@ def files(*patterns):
     return sorted(str(p.relative_to(ROOT)) for pattern in patterns for p in ROOT.glob(pattern))
 
 
-HEADERS = files("csrc/**/*.h", "csrc/**/*.def")
+HEADERS = files("csrc/**/*.h", "csrc/**/*.inc", "csrc/**/*.def")
 CUDA_GLUE = "csrc/cuda_init.c"
 CUDA_SIM_GLUE = "csrc/cuda_sim_init.c"
 # of both extensions: what the host computes before a kernel begins

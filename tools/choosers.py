@@ -44,9 +44,13 @@ def choosers(text):
     return found
 
 
+def c_files():
+    return sorted(p for p in KERNELS.rglob("*") if p.suffix in (".c", ".h", ".inc"))
+
+
 def read_choosers():
     """{source: its choosers}"""
-    sources = {str(p.relative_to(ROOT)): choosers(p.read_text()) for p in sorted(KERNELS.rglob("*.[ch]"))}
+    sources = {str(p.relative_to(ROOT)): choosers(p.read_text()) for p in c_files()}
     return {source: found for source, found in sources.items() if found}
 
 

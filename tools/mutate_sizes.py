@@ -89,7 +89,8 @@ def places():
     """[(path, line, text of the line)] of all sizes; the first has number 1."""
     found = []
     for folder in FOLDERS:
-        for path in sorted((ROOT / "csrc" / "kernels" / folder).glob("**/*.[ch]")):
+        files = (ROOT / "csrc" / "kernels" / folder).glob("**/*.*")
+        for path in sorted(p for p in files if p.suffix in (".c", ".h", ".inc")):
             text = path.read_text()
             lines = text.splitlines()
             found += [(path, line, lines[line - 1].strip()) for _b, _e, line, _r in sizes(text)]

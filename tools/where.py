@@ -106,8 +106,8 @@ def made_by(text, known, making):
 def with_headers(path, text, read, seen=()):
     """The text of a file and of its neighbours that it includes, whose macros it may use."""
     yield text
-    for name in re.findall(r'^#include "(\w+\.h)"', text, flags=re.M):
-        header = path.rpartition("/")[0] + "/" + name
+    for name in re.findall(r'^#include "([\w/]+\.(?:h|inc))"', text, flags=re.M):
+        header = f"csrc/{name}" if "/" in name else path.rpartition("/")[0] + "/" + name
         if header not in seen and (inner := read(header)) is not None:
             yield from with_headers(header, inner, read, (*seen, header))
 
@@ -115,7 +115,7 @@ def with_headers(path, text, read, seen=()):
 def definitions(path, text, read):
     """{(kind, name): line} of a C file; `read` gives the text of a header."""
     known = {}
-    lines = path.endswith("_lines.h")  # what they are written with stands in lines.h beside them
+    lines = path.endswith("_ops.h")  # what they are written with stands in lines.h beside them
     for each in with_headers(path, '#include "lines.h"\n' + text if lines else text, read):
         for name, ways in macros(without_comments(each)).items():
             known.setdefault(name, []).extend(ways)
@@ -147,7 +147,7 @@ def all_definitions():
     found = {}
     for folder in DEFINED_IN:
         for path in map(relative, sorted((ROOT / folder).rglob("*"))):
-            if not path.endswith((".c", ".cu", "_lines.h")):
+            if not path.endswith((".c", ".cu", "_ops.h")):
                 continue
             for what, line in definitions(path, read(path), read).items():
                 found[what] = (path, line)

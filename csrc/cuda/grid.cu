@@ -13,7 +13,7 @@ static __device__ __forceinline__ float rounded(int dtype, float x) {
 #define GRID_NAME(f)    f##_float
 #define GRID_ROUNDED(x) rounded(g->dtype, x)
 #define GRID_FUSED      (g->dtype == RL_F32)
-#include "kernels/shared/grid_body.h"
+#include "kernels/shared/grid_impl.inc"
 #undef GRID_REAL
 #undef GRID_NAME
 #undef GRID_ROUNDED
@@ -22,7 +22,7 @@ static __device__ __forceinline__ float rounded(int dtype, float x) {
 #define GRID_NAME(f)    f##_double
 #define GRID_ROUNDED(x) (x)
 #define GRID_FUSED      (g->dtype == RL_F64)
-#include "kernels/shared/grid_body.h"
+#include "kernels/shared/grid_impl.inc"
 
 static __device__ __forceinline__ void find_along(const rl_grid &g, int d, float at, rl_grid_dim_float *to) {
     find_along_float(&g, d, at, to);

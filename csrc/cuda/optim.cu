@@ -12,11 +12,11 @@
 #define V_TARGET __device__
 #include "kernels/shared/words.h"
 
-#include "kernels/shared/optim_body.h"
+#include "kernels/shared/optim_impl.inc"
 #define WORDS_DOUBLE
 #include "kernels/shared/words.h"
 
-#include "kernels/shared/optim_body.h"
+#include "kernels/shared/optim_impl.inc"
 #include "kernels/shared/optim_numbers.h"
 
 enum {

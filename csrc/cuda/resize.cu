@@ -2,7 +2,7 @@
  * A gradient reads the tables the other way around: an input gathers from the outputs that it is part of. */
 #include "resize.h"
 #define RESIZE_TARGET __host__ __device__ inline
-#include "kernels/shared/resize_body.h"
+#include "kernels/shared/resize_impl.inc"
 
 __global__ void __launch_bounds__(CUDA_THREADS) make_taps(rl_resize_dim d, resize_taps t) {
     CUDA_EACH_OF(i, d.out) {

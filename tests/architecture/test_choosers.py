@@ -8,7 +8,7 @@ import pytest
 import choosers
 
 ROOT = Path(__file__).parents[2]
-SOURCES = {p: p.read_text() for p in sorted((ROOT / "csrc" / "kernels").rglob("*.[ch]"))}
+SOURCES = {p: p.read_text() for p in choosers.c_files()}
 MOST = 20  # RL_UNREACHED in all
 FUNCTION = re.compile(r"^(?!RL_CHOOSER)([a-zA-Z][^;{}#\n]*(?:\n[^;{}#\n]*)?\)) \{\n(.*?)^\}", re.M | re.S)
 CHOICE = re.compile(r"\bif\b|\bswitch\b|&&|\|\||\?")

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
-SOURCES = sorted(p for kind in ("c", "h", "cu", "def") for p in (ROOT / "csrc").rglob(f"*.{kind}"))
+SOURCES = sorted(p for kind in ("c", "h", "inc", "cu", "def") for p in (ROOT / "csrc").rglob(f"*.{kind}"))
 PYTHON = sorted(
     p for folder in ("pysrc", "tests", "benchmarks", "examples") for p in (ROOT / folder).rglob("*.py")
 )
@@ -121,7 +121,7 @@ def comments(text):
 def files_named_exist(path, text):
     """A file that a comment names: a neighbour, or a path from csrc/ or from the root."""
     places = [(ROOT / "csrc" / path).parent, ROOT / "csrc", ROOT]
-    for name in re.findall(r"(?<![\w/.<*])[\w/]+\.(?:c|h|cu|def|py|md)\b(?!\w)", comments(text)):
+    for name in re.findall(r"(?<![\w/.<*])[\w/]+\.(?:c|h|inc|cu|def|py|md)\b(?!\w)", comments(text)):
         if name != "Python.h" and not any((place / name).exists() for place in places):
             yield f"{path} names {name}, which is not there"
 
@@ -187,7 +187,7 @@ def names(path, text):
             if not name.startswith(prefix) and "##" not in name:
                 yield f"{path}: kernel {name} does not start with {prefix}"
     defined = r"^(?!static|typedef|#|return|else|template)[A-Za-z_][\w \*]*?[ \*](\w+)\([^;{}]*\)\s*\{"
-    if path.endswith(".h"):
+    if path.endswith((".h", ".inc")):
         return  # what a header defines is static inline, or a body that its includer names
     for name in re.findall(defined, re.sub(r"__global__[^{]*", "", clean), flags=re.M):
         if not name.startswith(("rl_", "shape_", "compose_", "PyInit_", *KERNEL_PREFIXES)):

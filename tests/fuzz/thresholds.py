@@ -10,7 +10,14 @@ import re
 from pathlib import Path
 
 CSRC = Path(__file__).resolve().parents[2] / "csrc"
-PLACES = ("kernels/**/*.[ch]", "core/threads*.[ch]", "core/blocks.[ch]", "call/*.c", "contract/*.h")
+PLACES = (
+    "kernels/**/*.[ch]",
+    "kernels/**/*.inc",
+    "core/threads*.[ch]",
+    "core/blocks.[ch]",
+    "call/*.c",
+    "contract/*.h",
+)
 MOST = 4096  # the largest size of one dim
 SMALL = (0, 1, 1, 2, 2, 3, 4, 5, 7)
 _WORKS = {

@@ -14,10 +14,10 @@ static int work_length(double want) {
 #define NAME(x) x##_float
 #define WIDE    0
 #define FACTORS rl_lapack_float
-#include "adapt_body.h"
+#include "adapt_impl.inc"
 
 #define T       double
 #define NAME(x) x##_double
 #define WIDE    1
 #define FACTORS rl_lapack_double
-#include "adapt_body.h"
+#include "adapt_impl.inc"

@@ -3,11 +3,11 @@
 #include "kernels/shared/words.h"
 #include "loops.h"
 
-#include "kernels/shared/optim_body.h"
+#include "kernels/shared/optim_impl.inc"
 #define WORDS_DOUBLE
 #include "kernels/shared/words.h"
 
-#include "kernels/shared/optim_body.h"
+#include "kernels/shared/optim_impl.inc"
 
 typedef struct {
     const double *numbers;

@@ -9,11 +9,11 @@
 
 #define E      float
 #define RNN(f) f##_f32
-#include "rnn_body.h"
+#include "rnn_impl.inc"
 
 #define E      double
 #define RNN(f) f##_f64
-#include "rnn_body.h"
+#include "rnn_impl.inc"
 
 RL_CHOOSER
 static const rl_rnn_kit *kit_of(const rl_call *k) {

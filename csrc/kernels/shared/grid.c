@@ -16,7 +16,7 @@ static double rounded(int dtype, double x) {
 #define GRID_NAME(f)    f##_any
 #define GRID_ROUNDED(x) rounded(g->dtype, x)
 #define GRID_FUSED      (g->dtype == RL_F32 || g->dtype == RL_F64)
-#include "grid_body.h"
+#include "grid_impl.inc"
 
 rl_grid rl_grid_read(const rl_call *k, const rl_view *picture, int arg) {
     rl_grid g = {

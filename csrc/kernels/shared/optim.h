@@ -7,7 +7,7 @@
  *                        │                         │                 │
  *                        │                         └── rl_step_plan.prepare, once for each parameter
  *                        ▼                                           ▼
- *   optim_body.h   the arithmetic of a vector of elements, and the numbers s[] that it needs
+ *   optim_impl.inc   the arithmetic of a vector of elements, and the numbers s[] that it needs
  *
  * grad_scale and found_inf, which devices take, stay where they are: the gradients are divided by the one,
  * and nothing at all happens where the other is not 0.

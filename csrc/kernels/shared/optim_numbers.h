@@ -1,5 +1,5 @@
 /* What each step needs beside its elements: from the numbers of the group, a[], and the counts of a
- * parameter, which move on, to the s[] of optim_body.h. Note [Steps] */
+ * parameter, which move on, to the s[] of optim_impl.inc. Note [Steps] */
 #ifndef RL_KERNELS_SHARED_OPTIM_NUMBERS_H
 #define RL_KERNELS_SHARED_OPTIM_NUMBERS_H
 #include "optim.h"

@@ -1,6 +1,6 @@
 /* The tables of Note [Taps]. */
 #include "resize.h"
-#include "resize_body.h"
+#include "resize_impl.inc"
 
 /* ---- tables ---- */
 static rl_status taps_begin(rl_call *k, rl_taps *t, int64_t in, int64_t out) {

@@ -1,6 +1,6 @@
 /* Activations. */
-#define V_FUNCTIONS "vector_math_body.h"
-#define V_LINES     "act_lines.h"
+#define V_FUNCTIONS "vector_math_impl.inc"
+#define V_LINES     "act_ops.h"
 #include "lines.h"
 #ifdef RL_SIMD_X86
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Arithmetic of two and three operands, and what a mask chooses. */
-#define V_FUNCTIONS "vector_math_body.h"
-#define V_EITHER    "vector_rest_body.h"
-#define V_LINES     "arith_lines.h"
+#define V_FUNCTIONS "vector_math_impl.inc"
+#define V_EITHER    "vector_rest_impl.inc"
+#define V_LINES     "arith_ops.h"
 #include "lines.h"
 #include "kernels/shared/walk.h"
 #ifdef RL_SIMD_X86
@@ -150,11 +150,11 @@ RL_KERNEL(simd_equal) { /* attr[0]: the shapes are */
 /* ---- chosen by a mask; only the size of an element matters ---- */
 #define SIMD_BITS 256
 #include "isa.h"
-#include "arith_choose_body.h"
+#include "arith_choose_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "arith_choose_body.h"
+#include "arith_choose_impl.inc"
 
 RL_CHOOSER
 rl_status simd_choose(rl_call *k, const rl_view *mask, const rl_view *yes, const rl_view *no) {

@@ -4,26 +4,26 @@
 #define SIMD_BITS 256
 #include "isa.h"
 #ifdef RL_SIMD_X86
-#include "vector_math_body.h"
-#include "vector_sums_body.h"
-#include "attention_body.h"
+#include "vector_math_impl.inc"
+#include "vector_sums_impl.inc"
+#include "attention_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_math_body.h"
-#include "vector_sums_body.h"
-#include "attention_body.h"
+#include "vector_math_impl.inc"
+#include "vector_sums_impl.inc"
+#include "attention_impl.inc"
 #undef SIMD_BITS
 #define SIMD_DOUBLE
 #define SIMD_BITS 256
 #include "isa.h"
-#include "vector_wide_body.h"
-#include "attention_body.h"
+#include "vector_wide_impl.inc"
+#include "attention_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_wide_body.h"
-#include "attention_body.h"
+#include "vector_wide_impl.inc"
+#include "attention_impl.inc"
 
 static const attention_kit *kit_of(const rl_call *k, bool doubles) {
     static const attention_kit *const kits[2][2] = {

@@ -19,20 +19,20 @@ enum { BAG_VECTORS = 4, AHEAD = 12 };
 #define SIMD_BITS 256
 #include "isa.h"
 #ifdef RL_SIMD_X86
-#include "bag_body.h"
+#include "bag_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "bag_body.h"
+#include "bag_impl.inc"
 #undef SIMD_BITS
 #define SIMD_DOUBLE
 #define SIMD_BITS 256
 #include "isa.h"
-#include "bag_body.h"
+#include "bag_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "bag_body.h"
+#include "bag_impl.inc"
 
 typedef void (*body)(void *, int64_t, int64_t, int);
 #define OF(name)                                                                                             \

@@ -1,5 +1,5 @@
 /* Limits. */
-#define V_LINES "clamp_lines.h"
+#define V_LINES "clamp_ops.h"
 #include "lines.h"
 #ifdef RL_SIMD_X86
 #include <math.h>

@@ -28,11 +28,11 @@ typedef struct {
 } direct_job;
 #define SIMD_BITS 256
 #include "isa.h"
-#include "conv_body.h"
+#include "conv_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "conv_body.h"
+#include "conv_impl.inc"
 
 /* ---- the prepared input ---- */
 typedef struct {

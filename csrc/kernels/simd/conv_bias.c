@@ -13,13 +13,13 @@ typedef struct {
 } bias_job;
 #define SIMD_BITS 256
 #include "isa.h"
-#include "vector_sums_body.h"
-#include "conv_bias_body.h"
+#include "vector_sums_impl.inc"
+#include "conv_bias_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_sums_body.h"
-#include "conv_bias_body.h"
+#include "vector_sums_impl.inc"
+#include "conv_bias_impl.inc"
 
 RL_CHOOSER
 RL_KERNEL(simd_conv_bias) {

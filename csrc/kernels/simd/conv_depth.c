@@ -33,18 +33,18 @@ typedef struct {
 } depth_kit;
 #define SIMD_BITS 256
 #include "isa.h"
-#include "conv_depth_body.h"
+#include "conv_depth_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "conv_depth_body.h"
+#include "conv_depth_impl.inc"
 #undef SIMD_DOUBLE
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "conv_depth_body.h"
+#include "conv_depth_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "conv_depth_body.h"
+#include "conv_depth_impl.inc"
 #undef SIMD_DOUBLE
 
 typedef struct {

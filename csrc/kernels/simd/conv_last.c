@@ -10,11 +10,11 @@ enum { TILE = 96, DEPTH = 384, LANES = 16, SLACK = 64, SHORT_ROW = 24, SHORT_RUN
 enum { KEY_LAST = 0x25 };
 #define SIMD_BITS 256
 #include "isa.h"
-#include "conv_last_body.h"
+#include "conv_last_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "conv_last_body.h"
+#include "conv_last_impl.inc"
 
 typedef struct {
     const rl_patches *p;

@@ -28,18 +28,18 @@ static void depth_edge(const depth_row *r, int64_t x, int64_t *first, int64_t *t
 
 #define SIMD_BITS 256
 #include "isa.h"
-#include "conv_last_depth_body.h"
+#include "conv_last_depth_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "conv_last_depth_body.h"
+#include "conv_last_depth_impl.inc"
 #undef SIMD_DOUBLE
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "conv_last_depth_body.h"
+#include "conv_last_depth_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "conv_last_depth_body.h"
+#include "conv_last_depth_impl.inc"
 #undef SIMD_DOUBLE
 
 typedef struct {

@@ -47,11 +47,11 @@ void rl_patch_tile_make(const rl_patch_plan *plan, const rl_patch_cut *cut, int6
 #ifdef RL_SIMD_X86
 #define SIMD_BITS 256
 #include "isa.h"
-#include "conv_patches_body.h"
+#include "conv_patches_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "conv_patches_body.h"
+#include "conv_patches_impl.inc"
 
 void rl_patch_fill(const rl_patch_plan *plan, const rl_patch_tile *t, const rl_patch_phase *phase,
                    const char *in, int64_t k0, int64_t n, char *to, int64_t step) {

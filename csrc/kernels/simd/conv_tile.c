@@ -6,18 +6,18 @@
 #ifdef RL_SIMD_X86
 #define SIMD_BITS 256
 #include "isa.h"
-#include "conv_tile_body.h"
+#include "conv_tile_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "conv_tile_body.h"
+#include "conv_tile_impl.inc"
 #undef SIMD_DOUBLE
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "conv_tile_body.h"
+#include "conv_tile_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "conv_tile_body.h"
+#include "conv_tile_impl.inc"
 #undef SIMD_DOUBLE
 
 RL_CHOOSER

@@ -27,13 +27,13 @@ typedef struct {
 } weight_run;
 #define SIMD_BITS 256
 #include "isa.h"
-#include "vector_sums_body.h"
-#include "conv_weight_body.h"
+#include "vector_sums_impl.inc"
+#include "conv_weight_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_sums_body.h"
-#include "conv_weight_body.h"
+#include "vector_sums_impl.inc"
+#include "conv_weight_impl.inc"
 
 enum {
     RUN = 1024,       /* numbers of a run that several output channels share in the first cache */

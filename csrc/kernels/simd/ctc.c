@@ -5,11 +5,11 @@
 #define SIMD_DOUBLE
 #define SIMD_BITS 256
 #include "isa.h"
-#include "ctc_body.h"
+#include "ctc_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "ctc_body.h"
+#include "ctc_impl.inc"
 
 static const rl_ctc_rows narrow = {ctc_step_avx2_f64, ctc_powers_avx2_f64, 12};
 static const rl_ctc_rows wide = {ctc_step_avx512_f64, ctc_powers_avx512_f64, 6};

@@ -3,22 +3,22 @@
 #define SIMD_BITS 256
 #include "isa.h"
 #ifdef RL_SIMD_X86
-#include "vector_math_body.h"
-#include "distance_body.h"
+#include "vector_math_impl.inc"
+#include "distance_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_math_body.h"
-#include "distance_body.h"
+#include "vector_math_impl.inc"
+#include "distance_impl.inc"
 #undef SIMD_BITS
 #define SIMD_DOUBLE
 #define SIMD_BITS 256
 #include "isa.h"
-#include "distance_body.h"
+#include "distance_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "distance_body.h"
+#include "distance_impl.inc"
 
 typedef void (*body)(void *, int64_t, int64_t, int);
 #define OF(name, isa)                                                                                        \

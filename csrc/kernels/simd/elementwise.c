@@ -181,17 +181,17 @@ rl_status simd_map_views(rl_call *k, const simd_line *line, const rl_view *const
 /* ---- what a line answers, added up ---- */
 #define SIMD_BITS 256
 #include "isa.h"
-#include "elementwise_total_body.h"
+#include "elementwise_total_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "elementwise_total_body.h"
+#include "elementwise_total_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "elementwise_total_body.h"
+#include "elementwise_total_impl.inc"
 #undef SIMD_DOUBLE
 #include "isa.h"
-#include "elementwise_total_body.h"
+#include "elementwise_total_impl.inc"
 
 static double total_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     const map_job *j = ctx;

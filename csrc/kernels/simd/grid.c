@@ -10,11 +10,11 @@
 #define GRID_FUSED      true
 #define SIMD_BITS       256
 #include "isa.h"
-#include "grid_body.h"
+#include "grid_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "grid_body.h"
+#include "grid_impl.inc"
 
 static bool grid_begin(const rl_call *k, grid_job *job, const rl_view *picture, int grid, int arg) {
     const rl_view *places = rl_in(k, grid);

@@ -1,9 +1,9 @@
-/* One vocabulary for the vector widths. A file that holds a kernel's text (softmax_rows_body.h) is included
+/* One vocabulary for the vector widths. A file that holds a kernel's text (softmax_rows_impl.inc) is included
  * for each of them, after this header:
  *
  *   #define SIMD_BITS 256               #define SIMD_BITS 512
  *   #include "isa.h"                    #include "isa.h"
- *   #include "softmax_rows_body.h"      #include "softmax_rows_body.h"
+ *   #include "softmax_rows_impl.inc"      #include "softmax_rows_impl.inc"
  *
  * and gives functions named V_NAME(f): f_avx2 and f_avx512. With SIMD_DOUBLE defined, too, the words mean
  * doubles and the names are f_avx2_f64 and f_avx512_f64. The compiler flags stay those of the whole

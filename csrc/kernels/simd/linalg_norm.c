@@ -1,7 +1,7 @@
 /* Norms of the orders that need no power function. */
 #include "reduce.h"
 #ifdef RL_SIMD_X86
-#define FOLD_BODY "linalg_norm_body.h"
+#define FOLD_BODY "linalg_norm_impl.inc"
 #include "reduce_widths.h"
 
 FOLD_CODE(count_code, norm_count, )

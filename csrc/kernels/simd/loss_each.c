@@ -1,6 +1,6 @@
 /* Losses that work element by element: Note [Element losses] in kernels/ref/loss_each.c. */
-#define V_FUNCTIONS "vector_math_body.h"
-#define V_LINES     "loss_lines.h"
+#define V_FUNCTIONS "vector_math_impl.inc"
+#define V_LINES     "loss_ops.h"
 #include "lines.h"
 #ifdef RL_SIMD_X86
 enum { NONE, MEAN };

@@ -1,6 +1,6 @@
 /* Functions of one operand. */
-#define V_FUNCTIONS "vector_math_body.h"
-#define V_LINES     "math_lines.h"
+#define V_FUNCTIONS "vector_math_impl.inc"
+#define V_LINES     "math_ops.h"
 #include "lines.h"
 #ifdef RL_SIMD_X86
 #include <float.h>

@@ -5,11 +5,11 @@
 enum { MOVE_BLOCK = 512, MOVE_DTYPES = RL_BF16 + 1 };
 #define SIMD_BITS 256
 #include "isa.h"
-#include "moves_body.h"
+#include "moves_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "moves_body.h"
+#include "moves_impl.inc"
 
 simd_mover simd_mover_between(const rl_call *k, int to, int from) {
     simd_mover m = {.to_item = (int)rl_itemsize(to), .from_item = (int)rl_itemsize(from)};

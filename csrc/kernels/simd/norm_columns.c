@@ -4,11 +4,11 @@
 enum { STRETCH = 64, BLOCKS = 64 }; /* rows; at most so many blocks */
 #define SIMD_BITS 256
 #include "isa.h"
-#include "norm_columns_body.h"
+#include "norm_columns_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "norm_columns_body.h"
+#include "norm_columns_impl.inc"
 
 /* the moments of a channel's columns in all blocks but the first */
 static void blocks_join(const rl_norm_columns *j, int64_t blocks) {

@@ -4,15 +4,15 @@
 #include <float.h>
 #define SIMD_BITS 256
 #include "isa.h"
-#include "vector_sums_body.h"
-#include "norm_sums_body.h"
-#include "norm_rows_body.h"
+#include "vector_sums_impl.inc"
+#include "norm_sums_impl.inc"
+#include "norm_rows_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_sums_body.h"
-#include "norm_sums_body.h"
-#include "norm_rows_body.h"
+#include "vector_sums_impl.inc"
+#include "norm_sums_impl.inc"
+#include "norm_rows_impl.inc"
 
 static const double ROW_NS = 20; /* what a row takes beside its numbers */
 

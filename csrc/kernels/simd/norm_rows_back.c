@@ -20,15 +20,15 @@ typedef struct {
 
 #define SIMD_BITS 256
 #include "isa.h"
-#include "vector_sums_body.h"
-#include "norm_sums_body.h"
-#include "norm_rows_back_body.h"
+#include "vector_sums_impl.inc"
+#include "norm_sums_impl.inc"
+#include "norm_rows_back_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_sums_body.h"
-#include "norm_sums_body.h"
-#include "norm_rows_back_body.h"
+#include "vector_sums_impl.inc"
+#include "norm_sums_impl.inc"
+#include "norm_rows_back_impl.inc"
 
 static const double ROW_NS = 30; /* what a row takes beside its numbers */
 

@@ -3,15 +3,15 @@
 #ifdef RL_SIMD_X86
 #define SIMD_BITS 256
 #include "isa.h"
-#include "vector_sums_body.h"
-#include "norm_sums_body.h"
-#include "norm_runs_body.h"
+#include "vector_sums_impl.inc"
+#include "norm_sums_impl.inc"
+#include "norm_runs_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_sums_body.h"
-#include "norm_sums_body.h"
-#include "norm_runs_body.h"
+#include "vector_sums_impl.inc"
+#include "norm_sums_impl.inc"
+#include "norm_runs_impl.inc"
 
 RL_CHOOSER
 const rl_norm_runs *rl_norm_runs_get(const rl_call *k) {

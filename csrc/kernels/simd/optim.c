@@ -7,24 +7,24 @@
 #define SIMD_BITS 256
 #include "isa.h"
 #ifdef RL_SIMD_X86
-#include "kernels/shared/optim_body.h"
-#include "optim_rows_body.h"
+#include "kernels/shared/optim_impl.inc"
+#include "optim_rows_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
 
-#include "kernels/shared/optim_body.h"
-#include "optim_rows_body.h"
+#include "kernels/shared/optim_impl.inc"
+#include "optim_rows_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
 
-#include "kernels/shared/optim_body.h"
-#include "optim_rows_body.h"
+#include "kernels/shared/optim_impl.inc"
+#include "optim_rows_impl.inc"
 #undef SIMD_DOUBLE
 #include "isa.h"
 
-#include "kernels/shared/optim_body.h"
-#include "optim_rows_body.h"
+#include "kernels/shared/optim_impl.inc"
+#include "optim_rows_impl.inc"
 
 static const double STEP_NS = 0.4; /* an element */
 typedef void (*step_row)(const double *numbers, void *const *lists, int64_t n);

@@ -3,30 +3,30 @@
 #ifdef RL_SIMD_X86
 #define SIMD_BITS 256
 #include "isa.h"
-#include "pool_words_body.h"
-#include "pool_places_body.h"
-#include "pool_lines_body.h"
-#include "pool_most_body.h"
+#include "pool_words_impl.inc"
+#include "pool_places_impl.inc"
+#include "pool_lines_impl.inc"
+#include "pool_most_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "pool_words_body.h"
-#include "pool_places_body.h"
-#include "pool_lines_body.h"
-#include "pool_most_body.h"
+#include "pool_words_impl.inc"
+#include "pool_places_impl.inc"
+#include "pool_lines_impl.inc"
+#include "pool_most_impl.inc"
 #undef SIMD_DOUBLE
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "pool_words_body.h"
-#include "pool_places_body.h"
-#include "pool_lines_body.h"
-#include "pool_most_body.h"
+#include "pool_words_impl.inc"
+#include "pool_places_impl.inc"
+#include "pool_lines_impl.inc"
+#include "pool_most_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "pool_words_body.h"
-#include "pool_places_body.h"
-#include "pool_lines_body.h"
-#include "pool_most_body.h"
+#include "pool_words_impl.inc"
+#include "pool_places_impl.inc"
+#include "pool_lines_impl.inc"
+#include "pool_most_impl.inc"
 #undef SIMD_DOUBLE
 #undef SIMD_BITS
 

@@ -19,22 +19,22 @@ typedef struct {
 } spread_job;
 #define SIMD_BITS 256
 #include "isa.h"
-#include "pool_words_body.h"
-#include "pool_spread_body.h"
+#include "pool_words_impl.inc"
+#include "pool_spread_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "pool_words_body.h"
-#include "pool_spread_body.h"
+#include "pool_words_impl.inc"
+#include "pool_spread_impl.inc"
 #undef SIMD_DOUBLE
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "pool_words_body.h"
-#include "pool_spread_body.h"
+#include "pool_words_impl.inc"
+#include "pool_spread_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "pool_words_body.h"
-#include "pool_spread_body.h"
+#include "pool_words_impl.inc"
+#include "pool_spread_impl.inc"
 #undef SIMD_DOUBLE
 #undef SIMD_BITS
 

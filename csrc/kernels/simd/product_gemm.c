@@ -6,30 +6,30 @@
 #define SIMD_BITS 256
 #include "isa.h"
 #ifdef RL_SIMD_X86
-#include "product_gemm_body.h"
+#include "product_gemm_impl.inc"
 #define WHOLE         uint32_t
 #define WHOLE_NAME(f) V_NAME(f##_u32)
-#include "product_whole_body.h"
+#include "product_whole_impl.inc"
 #define WHOLE         uint64_t
 #define WHOLE_NAME(f) V_NAME(f##_u64)
-#include "product_whole_body.h"
+#include "product_whole_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "product_gemm_body.h"
+#include "product_gemm_impl.inc"
 #undef SIMD_DOUBLE
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "product_gemm_body.h"
+#include "product_gemm_impl.inc"
 #define WHOLE         uint32_t
 #define WHOLE_NAME(f) V_NAME(f##_u32)
-#include "product_whole_body.h"
+#include "product_whole_impl.inc"
 #define WHOLE         uint64_t
 #define WHOLE_NAME(f) V_NAME(f##_u64)
-#include "product_whole_body.h"
+#include "product_whole_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "product_gemm_body.h"
+#include "product_gemm_impl.inc"
 #undef SIMD_DOUBLE
 
 enum { KITS = 4 };

@@ -5,12 +5,12 @@
 #ifdef RL_SIMD_X86
 #define SIMD_BITS 256
 #include "isa.h"
-#include "vector_sums_body.h"
+#include "vector_sums_impl.inc"
 #include "product_thin_types.h"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_sums_body.h"
+#include "vector_sums_impl.inc"
 #include "product_thin_types.h"
 
 enum { THIN_DTYPES = 4 };

@@ -13,11 +13,11 @@ enum { UNIT = 1 << 15, UNITS = 128, BUFFER = 2048, RUN = 256, NARROW = 16, STRIP
 
 #define SIMD_BITS 256
 #include "isa.h"
-#include "reduce_load_body.h"
+#include "reduce_load_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "reduce_load_body.h"
+#include "reduce_load_impl.inc"
 
 typedef struct {
     const fold_reduction *how;

@@ -16,7 +16,7 @@ static inline void peak_raise(fold_cell *a, fold_cell *b, double most) {
     if (b->d != 0 && shift != before) b->d *= exp(before - shift);
 }
 
-#define FOLD_BODY "reduce_exp_body.h"
+#define FOLD_BODY "reduce_exp_impl.inc"
 #include "reduce_widths.h"
 FOLD_CODE(powers_code, powers, )
 

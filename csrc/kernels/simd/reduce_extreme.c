@@ -9,7 +9,7 @@ static inline bool is_less(const fold_cell *a, const fold_cell *place, double x)
     return (place->i < 0) | (x < a->d) | ((x != x) & (a->d == a->d));
 }
 
-#define FOLD_BODY "reduce_extreme_body.h"
+#define FOLD_BODY "reduce_extreme_impl.inc"
 #include "reduce_widths.h"
 
 /* ---- integers ---- */

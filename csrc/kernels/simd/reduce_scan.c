@@ -33,28 +33,28 @@ static double log_add(double a, double b) {
 #define SIMD_BITS 256
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "reduce_body.h"
-#include "reduce_scan_body.h"
-#include "reduce_scan_log_body.h"
+#include "reduce_impl.inc"
+#include "reduce_scan_impl.inc"
+#include "reduce_scan_log_impl.inc"
 #undef SIMD_DOUBLE
 #include "isa.h"
-#include "reduce_body.h"
-#include "reduce_load_body.h"
-#include "reduce_scan_body.h"
-#include "reduce_scan_log_body.h"
+#include "reduce_impl.inc"
+#include "reduce_load_impl.inc"
+#include "reduce_scan_impl.inc"
+#include "reduce_scan_log_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "reduce_body.h"
-#include "reduce_scan_body.h"
-#include "reduce_scan_log_body.h"
+#include "reduce_impl.inc"
+#include "reduce_scan_impl.inc"
+#include "reduce_scan_log_impl.inc"
 #undef SIMD_DOUBLE
 #include "isa.h"
-#include "reduce_body.h"
-#include "reduce_load_body.h"
-#include "reduce_scan_body.h"
-#include "reduce_scan_log_body.h"
+#include "reduce_impl.inc"
+#include "reduce_load_impl.inc"
+#include "reduce_scan_impl.inc"
+#include "reduce_scan_log_impl.inc"
 
 #define SCAN_WHOLE(name, neutral, join)                                                                      \
     FOLD_LOOP fold_cell name##_total_I64(const void *from, int64_t n) {                                      \

@@ -11,7 +11,7 @@ static inline void var_join(fold_cell *a, fold_cell *b, double had, double mean,
     b->d += squares + d * d * (had / all * more);
 }
 
-#define FOLD_BODY "reduce_sum_body.h"
+#define FOLD_BODY "reduce_sum_impl.inc"
 #include "reduce_widths.h"
 
 FOLD_WHOLE(sum, I64, int64_t, 0, fold_add_whole, fold_add_whole(acc, x))

@@ -5,11 +5,11 @@
 #ifdef RL_SIMD_X86
 #define SIMD_BITS 256
 #include "isa.h"
-#include "resize_body.h"
+#include "resize_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "resize_body.h"
+#include "resize_impl.inc"
 
 /* ---- Note [Steps of a row] ---- */
 static int64_t block_steps(const rl_taps *t, int64_t block, int lanes) {

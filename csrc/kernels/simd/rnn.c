@@ -10,22 +10,22 @@ static const double rnn_tanh_series[] = {
 
 #define SIMD_BITS 256
 #include "isa.h"
-#include "vector_math_body.h"
-#include "rnn_body.h"
+#include "vector_math_impl.inc"
+#include "rnn_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "vector_wide_body.h"
-#include "rnn_body.h"
+#include "vector_wide_impl.inc"
+#include "rnn_impl.inc"
 #undef SIMD_BITS
 #undef SIMD_DOUBLE
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_math_body.h"
-#include "rnn_body.h"
+#include "vector_math_impl.inc"
+#include "rnn_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "vector_wide_body.h"
-#include "rnn_body.h"
+#include "vector_wide_impl.inc"
+#include "rnn_impl.inc"
 
 RL_CHOOSER
 static const rl_rnn_kit *kit_of(const rl_call *k) {

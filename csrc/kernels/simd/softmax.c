@@ -31,17 +31,17 @@ enum { SPAN = 1024, STRETCH = 64 };
 static const double NUMBER_NS = 1; /* by exp */
 #define SIMD_BITS 256
 #include "isa.h"
-#include "vector_math_body.h"
-#include "vector_sums_body.h"
-#include "softmax_rows_body.h"
-#include "softmax_columns_body.h"
+#include "vector_math_impl.inc"
+#include "vector_sums_impl.inc"
+#include "softmax_rows_impl.inc"
+#include "softmax_columns_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_math_body.h"
-#include "vector_sums_body.h"
-#include "softmax_rows_body.h"
-#include "softmax_columns_body.h"
+#include "vector_math_impl.inc"
+#include "vector_sums_impl.inc"
+#include "softmax_rows_impl.inc"
+#include "softmax_columns_impl.inc"
 
 /* softmax() of a row that is -inf throughout was NaN */
 static void rows_mend(const float *x, float *to, int64_t n, int64_t rows) {

@@ -71,8 +71,8 @@ static int64_t sift_count(const simd_sort_job *job) {
 #define KEY        uint32_t
 #define PLACE_BITS 32
 #define I_NAME(f)  f##_narrow
-#include "sort_items_body.h"
-#include "sort_lines_body.h"
+#include "sort_items_impl.inc"
+#include "sort_lines_impl.inc"
 #undef ITEM
 #undef KEY
 #undef PLACE_BITS
@@ -81,8 +81,8 @@ static int64_t sift_count(const simd_sort_job *job) {
 #define KEY        uint64_t
 #define PLACE_BITS 64
 #define I_NAME(f)  f##_wide
-#include "sort_items_body.h"
-#include "sort_lines_body.h"
+#include "sort_items_impl.inc"
+#include "sort_lines_impl.inc"
 
 /* k: dim in attr[0] */
 RL_CHOOSER

@@ -1,6 +1,6 @@
 /* Special functions of floats. */
-#define V_FUNCTIONS "vector_special_body.h"
-#define V_LINES     "special_lines.h"
+#define V_FUNCTIONS "vector_special_impl.inc"
+#define V_LINES     "special_ops.h"
 #include "lines.h"
 
 RL_CHOOSER
