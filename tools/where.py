@@ -16,9 +16,16 @@ DEFINED_IN = ("csrc/ops/shape", "csrc/kernels", "csrc/cuda", "csrc/derivatives")
 TIERS = ("simd", "dnnl", "ref", "cuda")
 
 
+# files of kernels that are called by the field's word, and the family that they are of
+CALLED = {"activation": "act", "data": "arrange", "gemm": "product", "gemv": "product"}
+
+
 def family(path):
-    """conv of csrc/kernels/simd/conv_1d.c; helpers that define nothing are called as they like."""
-    return pathlib.PurePath(path).stem.partition("_")[0]
+    """conv of csrc/kernels/simd/conv/direct.c and of kernels/ref/conv.c: a family is a file or a folder."""
+    path = pathlib.PurePath(path)
+    folders = path.parts[3:-1] if path.parts[1:2] == ("kernels",) else ()
+    name = (folders[0] if folders else path.stem).partition("_")[0]
+    return CALLED.get(name, name)
 
 
 def line_of(text, at):

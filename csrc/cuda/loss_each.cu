@@ -1,5 +1,5 @@
 /* Losses that work element by element, and their gradients: Note [Element losses] in
- * kernels/ref/loss_each.c. They compute in float, or in double where the tensors are. */
+ * kernels/ref/loss.c. They compute in float, or in double where the tensors are. */
 #include "total.h"
 
 enum {

@@ -59,14 +59,17 @@ DECLARED = 'OP(relu, "relu(Tensor input) -> Tensor", SHAPE(same) GRAD(relu, "Rel
 OTHER = 'OP(neg, "neg(Tensor input) -> Tensor", SHAPE(same) GRAD(neg, "NegBackward0") CPU(ref_neg))\n'
 DEFINED = {
     "csrc/ops/shape/common.c": "RL_SHAPE(same) {\n}\n",
-    "csrc/kernels/ref/act.c": "RL_KERNEL(ref_relu) {\n}\n",
+    "csrc/kernels/ref/activation.c": "RL_KERNEL(ref_relu) {\n}\n",
     "csrc/kernels/ref/math_more.c": "#define K(n) RL_KERNEL(ref_##n) {}\nK(neg)\n",
     "csrc/derivatives/act.c": "FORMULA(relu) {\n}\n",
     "csrc/derivatives/math.c": "FORMULA(neg) {\n}\n",
 }
 BREAKS = [
-    (misplaced, {"csrc/kernels/ref/act.c": "", "csrc/kernels/ref/math.c": "RL_KERNEL(ref_relu) {\n}\n"}),
-    (misplaced, {"csrc/kernels/ref/act.c": "RL_KERNEL(ref_relu6) {\n}\n"}),
+    (
+        misplaced,
+        {"csrc/kernels/ref/activation.c": "", "csrc/kernels/ref/math.c": "RL_KERNEL(ref_relu) {\n}\n"},
+    ),
+    (misplaced, {"csrc/kernels/ref/activation.c": "RL_KERNEL(ref_relu6) {\n}\n"}),
     (misplaced, {"csrc/derivatives/act.c": "FORMULA(relu6) {\n}\n"}),
     (
         shared_by_one,

@@ -1,8 +1,9 @@
-/* Two operands of one dtype, element by element: arithmetic. */
+/* Arithmetic, comparisons, logic and bits, element by element. */
 #include "loops.h"
 #include <string.h>
 #include <tgmath.h>
 
+/* ---- two operands of one dtype, element by element: arithmetic ---- */
 /* An in-place call may own a result of another dtype (a.eq_(b) of floats): then the strips write to scratch.
  */
 static rl_status through_scratch(rl_call *k, rl_walk *w, rl_strip strip, int dtype, rl_numbers *numbers) {
@@ -275,4 +276,270 @@ RL_KERNEL(ref_pow) {
         }
     }
     return rl_eltwise(k, 2, strips, -1, NULL);
+}
+
+/* ---- two operands of one dtype, element by element: what the C library has, and its kin ---- */
+#define FLOAT_ENTRY(name) RL_EACH_FLOAT(RL_ENTRY, name)
+#define PAIR_KERNEL(name, entries)                                                                           \
+    RL_KERNEL(ref_##name) {                                                                                  \
+        static const rl_strip strips[RL_NDTYPES] = {entries(name)};                                          \
+        return rl_eltwise(k, 2, strips, -1, NULL);                                                           \
+    }
+#define FLOAT_PAIR(name, expr)                                                                               \
+    RL_EACH_FLOAT(RL_BINARY_KEEP, name, expr)                                                                \
+    PAIR_KERNEL(name, FLOAT_ENTRY)
+#define EVERY_PAIR(name, float_expr, int_expr, bool_expr)                                                    \
+    RL_EACH_FLOAT(RL_BINARY_KEEP, name, float_expr)                                                          \
+    RL_EACH_INT(RL_BINARY_KEEP, name, int_expr)                                                              \
+    RL_JUST_BOOL(RL_BINARY_KEEP, name, bool_expr)                                                            \
+    PAIR_KERNEL(name, EVERY_ENTRY)
+
+FLOAT_PAIR(hypot, hypot(a, b))
+FLOAT_PAIR(atan2, atan2(a, b))
+FLOAT_PAIR(copysign, copysign(a, b))
+EVERY_PAIR(fmax, (a != a || a < b ? b : a), (a > b ? a : b), (a || b))
+EVERY_PAIR(fmin, (a != a || a > b ? b : a), (a < b ? a : b), (a && b))
+EVERY_PAIR(heaviside, (a == 0 ? b : (C)(a > 0)), (a == 0 ? b : a > 0), (a || b))
+
+/* equal ones, both infinite perhaps, have no difference */
+#define LOG_ADD(a, b)   (a == b ? a + 0.6931471805599453 : fmax(a, b) + log1p(exp(-fabs(a - b))))
+#define LOG_ADD_2(a, b) (a == b ? a + 1 : fmax(a, b) + (C)1.4426950408889634 * log1p(exp2(-fabs(a - b))))
+FLOAT_PAIR(logaddexp, LOG_ADD(a, b))
+FLOAT_PAIR(logaddexp2, LOG_ADD_2(a, b))
+
+FLOAT_PAIR(xlogy, (b != b ? b : a == 0 ? 0 : a * log(b)))
+
+/* by whole powers of two it is exact where the result is, whatever that power alone would be */
+static int whole_power(double b) {
+    return b > 5000 ? 5000 : b < -5000 ? -5000 : (int)b;
+}
+FLOAT_PAIR(ldexp, (b == trunc(b) ? ldexp(a, whole_power((double)b)) : a * exp2(b)))
+
+/* ---- the next float: one step of the bits, which count the size of either sign up ---- */
+#define NEXT(D, T, U, C, LOAD, sign)                                                                         \
+    static T next_##D(T a, T b) {                                                                            \
+        const C from = LOAD(a), to = LOAD(b);                                                                \
+        U bits;                                                                                              \
+        if (from == to || to != to) return b;                                                                \
+        if (from != from) return a;                                                                          \
+        memcpy(&bits, from == 0 ? &b : &a, sizeof bits);                                                     \
+        const U up = (from < to) == (from > 0);                                                              \
+        bits = from == 0 ? (U)((bits & (sign)) | 1) : (U)(bits + 2 * up - 1);                                \
+        memcpy(&a, &bits, sizeof bits);                                                                      \
+        return a;                                                                                            \
+    }                                                                                                        \
+    RL_BINARY_STRIP(D, T, T, RL_AS_IS, RL_AS_IS, nextafter, T, RL_AS_IS, next_##D(a, b))
+NEXT(F16, rl_half, uint16_t, float, rl_from_half, 0x8000u)
+NEXT(F32, float, uint32_t, float, RL_AS_IS, 0x80000000u)
+NEXT(F64, double, uint64_t, double, RL_AS_IS, 0x8000000000000000u)
+NEXT(BF16, rl_bfloat, uint16_t, float, rl_from_bfloat, 0x8000u)
+PAIR_KERNEL(nextafter, FLOAT_ENTRY)
+
+/* ---- comparisons and logic, which answer with bool, and bits ---- */
+#define COMPARISON(name, expr)                                                                               \
+    RL_EACH_FLOAT(RL_BINARY_BOOL, name, expr)                                                                \
+    RL_EACH_INT(RL_BINARY_BOOL, name, expr)                                                                  \
+    RL_JUST_BOOL(RL_BINARY_BOOL, name, expr)                                                                 \
+    RL_KERNEL(ref_##name) {                                                                                  \
+        static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(name)};                                      \
+        return rl_eltwise(k, 2, strips, RL_BOOL, NULL);                                                      \
+    }
+COMPARISON(eq, (a == b))
+COMPARISON(ne, (a != b))
+COMPARISON(lt, (a < b))
+COMPARISON(le, (a <= b))
+COMPARISON(gt, (a > b))
+COMPARISON(ge, (a >= b))
+COMPARISON(logical_and, (a != 0 && b != 0))
+COMPARISON(logical_or, (a != 0 || b != 0))
+COMPARISON(logical_xor, ((a != 0) != (b != 0)))
+
+RL_EACH_FLOAT(RL_UNARY_BOOL, x_logical_not, (a == 0))
+RL_EACH_INT(RL_UNARY_BOOL, x_logical_not, (a == 0))
+RL_JUST_BOOL(RL_UNARY_BOOL, x_logical_not, (a == 0))
+RL_KERNEL(ref_logical_not) {
+    static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(x_logical_not)};
+    return rl_eltwise(k, 1, strips, RL_BOOL, NULL);
+}
+
+#define BITWISE(name, expr)                                                                                  \
+    RL_EACH_INT(RL_BINARY_KEEP, name, expr)                                                                  \
+    RL_JUST_BOOL(RL_BINARY_KEEP, name, expr)                                                                 \
+    RL_KERNEL(ref_##name) {                                                                                  \
+        static const rl_strip strips[RL_NDTYPES] = {RL_EACH_INT(RL_ENTRY, name)                              \
+                                                        RL_JUST_BOOL(RL_ENTRY, name)};                       \
+        return rl_eltwise(k, 2, strips, -1, NULL);                                                           \
+    }
+BITWISE(bitwise_and, (a & b))
+BITWISE(bitwise_or, (a | b))
+BITWISE(bitwise_xor, (a ^ b))
+
+RL_EACH_INT(RL_UNARY_KEEP, x_not, ~a)
+RL_JUST_BOOL(RL_UNARY_KEEP, x_not, !a)
+RL_KERNEL(ref_bitwise_not) {
+    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_INT(RL_ENTRY, x_not) RL_JUST_BOOL(RL_ENTRY, x_not)};
+    return rl_eltwise(k, 1, strips, -1, NULL);
+}
+
+/* ---- equal: are two whole tensors the same? ---- */
+#define DIFFERS(D, T, C, LOAD, STORE, name)                                                                  \
+    static void name##_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                \
+        int64_t differ = 0;                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                                      \
+            differ += LOAD(*(const T *)(p[0] + i * step[0])) != LOAD(*(const T *)(p[1] + i * step[1]));      \
+        if (differ) __atomic_store_n(&((rl_numbers *)ctx)->fault, 1, __ATOMIC_RELAXED);                      \
+    }
+RL_EACH_FLOAT(DIFFERS, differs)
+RL_EACH_INT(DIFFERS, differs)
+DIFFERS(BOOL, uint8_t, int64_t, !!, , differs)
+
+RL_KERNEL(ref_equal) {
+    static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(differs)};
+    rl_numbers found = {.fault = 0};
+    uint8_t *out = rl_data(k->out[0], RL_WRITE);
+    const rl_view *a = k->arg[0].u.t, *b = k->arg[1].u.t;
+    if (k->attr[0]) {
+        rl_walk w;
+        rl_walk_begin(&w, a, RL_READ);
+        rl_walk_add(&w, b);
+        rl_walk_merge(&w);
+        rl_walk_parallel(k, &w, RL_REF_NS, strips[a->dtype], &found);
+    }
+    *out = k->attr[0] && !found.fault;
+    return RL_OK;
+}
+
+/* ---- two whole numbers: shifts and divisors ---- */
+#define INT_KERNEL(name)                                                                                     \
+    RL_KERNEL(ref_##name) {                                                                                  \
+        static const rl_strip strips[RL_NDTYPES] = {RL_EACH_INT(RL_ENTRY, name)};                            \
+        return rl_eltwise(k, 2, strips, -1, NULL);                                                           \
+    }
+
+/* ---- shifts: by any number, as if bit by bit; a shift to the left by less than 0 leaves nothing ---- */
+#define LEFT(D, T, C, LOAD, STORE, name)                                                                     \
+    RL_BINARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE,                                                    \
+                    (b < 0 || b >= 8 * (int64_t)sizeof(T) ? 0 : (int64_t)((uint64_t)a << b)))
+#define RIGHT(D, T, C, LOAD, STORE, name)                                                                    \
+    RL_BINARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE,                                                    \
+                    (a >> (b < 0 || b >= 8 * (int64_t)sizeof(T) ? 63 : b)))
+RL_EACH_INT(LEFT, bitwise_left_shift)
+RL_EACH_INT(RIGHT, bitwise_right_shift)
+INT_KERNEL(bitwise_left_shift)
+INT_KERNEL(bitwise_right_shift)
+
+/* ---- divisors ---- */
+static uint64_t size_of(int64_t a) {
+    return a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
+}
+static uint32_t divisor_32(uint32_t x, uint32_t y) { /* half the time of a wide division */
+    while (x) {
+        const uint32_t rest = y % x;
+        y = x;
+        x = rest;
+    }
+    return y;
+}
+static int64_t divisor(int64_t a, int64_t b) {
+    uint64_t x = size_of(a), y = size_of(b);
+    while ((x | y) >> 32) {
+        if (!x) return (int64_t)y;
+        const uint64_t rest = y % x;
+        y = x;
+        x = rest;
+    }
+    return divisor_32((uint32_t)x, (uint32_t)y);
+}
+/* the product wraps at the dtype's own width before its sign goes */
+static int64_t multiple(int64_t a, int64_t b, bool wide) {
+    const int64_t common = divisor(a, b);
+    if (!common) return 0;
+    const int64_t product = RL_WRAP(a / common, *, b);
+    return (int64_t)size_of(wide ? product : (int32_t)product);
+}
+RL_EACH_INT(RL_BINARY_KEEP, gcd, divisor(a, b))
+#define MULTIPLE(D, T, C, LOAD, STORE, name)                                                                 \
+    RL_BINARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE, multiple(a, b, sizeof(T) == 8))
+RL_EACH_INT(MULTIPLE, lcm)
+INT_KERNEL(gcd)
+INT_KERNEL(lcm)
+
+/* ---- three operands: output, a, b, third; and what a mask chooses ---- */
+#define THREE_STRIP(D, T, C_, LOAD, STORE, name, expr)                                                       \
+    static void name##_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                \
+        typedef C_ C;                                                                                        \
+        const rl_numbers *c = ctx;                                                                           \
+        (void)c;                                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            const C a = LOAD(*(const T *)(p[1] + i * step[1])), b = LOAD(*(const T *)(p[2] + i * step[2])),  \
+                    third = LOAD(*(const T *)(p[3] + i * step[3]));                                          \
+            *(T *)(p[0] + i * step[0]) = STORE(expr);                                                        \
+        }                                                                                                    \
+    }
+/* from the nearer end, so that weight 1 gives just b */
+#define BLEND(a, b, w) (fabs(w) < (C)0.5 ? (a) + (w) * ((b) - (a)) : (b) - ((b) - (a)) * (1 - (w)))
+RL_EACH_FLOAT(THREE_STRIP, lerp, BLEND(a, b, third))
+RL_EACH_FLOAT(RL_BINARY_KEEP, lerp_by, BLEND(a, b, (C)c->d[0]))
+RL_EACH_FLOAT(THREE_STRIP, addcmul, (a + (C)c->d[0] * b * third))
+RL_EACH_INT(THREE_STRIP, addcmul, RL_WRAP(a, +, RL_WRAP(RL_WRAP(c->i[0], *, b), *, third)))
+RL_EACH_FLOAT(THREE_STRIP, addcdiv, (a + (C)c->d[0] * b / third))
+
+RL_CHOOSER
+static rl_status three_run(rl_call *k, const rl_strip *strips, const rl_numbers *numbers) {
+    rl_walk w;
+    int dtype = rl_tensor_arg(k, 0)->dtype;
+    if (!strips[dtype]) return RL_UNSUPPORTED;
+    rl_walk_begin(&w, k->out[0], RL_WRITE);
+    for (int i = 0; i < 3; i++) rl_walk_add(&w, k->arg[i].u.t);
+    rl_walk_each(k, &w, RL_REF_NS, strips[dtype], numbers);
+    return RL_OK;
+}
+
+RL_KERNEL(ref_lerp) {
+    static const rl_strip each[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, lerp)},
+                          by[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, lerp_by)};
+    const rl_view *weight = rl_in(k, 2);
+    if (weight && weight->ndim) return three_run(k, each, NULL);
+    rl_numbers numbers = {.d = {weight ? rl_row_double(weight->dtype, rl_const_data(weight)) : rl_num(k, 2)}};
+    return rl_eltwise(k, 2, by, -1, &numbers);
+}
+
+RL_KERNEL(ref_addcmul) {
+    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, addcmul)
+                                                    RL_EACH_INT(RL_ENTRY, addcmul)};
+    rl_numbers numbers = {.d = {rl_num(k, 3)}, .i = {rl_int(k, 3)}};
+    return three_run(k, strips, &numbers);
+}
+
+RL_KERNEL(ref_addcdiv) {
+    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, addcdiv)};
+    rl_numbers numbers = {.d = {rl_num(k, 3)}};
+    return three_run(k, strips, &numbers);
+}
+
+/* ---- chosen by a mask: operands out, mask, where true, where false ---- */
+#define SELECT_STRIP(bits)                                                                                   \
+    static void select_##bits(char *const *p, const int64_t *step, int64_t n, const void *ctx) {             \
+        typedef uint##bits##_t T;                                                                            \
+        (void)ctx;                                                                                           \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            const T yes = *(const T *)(p[2] + i * step[2]), no = *(const T *)(p[3] + i * step[3]);           \
+            *(T *)(p[0] + i * step[0]) = p[1][i * step[1]] ? yes : no;                                       \
+        }                                                                                                    \
+    }
+SELECT_STRIP(8)
+SELECT_STRIP(16)
+SELECT_STRIP(32)
+SELECT_STRIP(64)
+
+rl_strip rl_strip_select(int64_t item) {
+    return item == 8 ? select_64 : item == 4 ? select_32 : item == 2 ? select_16 : select_8;
+}
+
+RL_KERNEL(ref_where) {
+    rl_walk w;
+    rl_walk_begin(&w, k->out[0], RL_WRITE);
+    for (int i = 0; i < 3; i++) rl_walk_add(&w, k->arg[i].u.t);
+    rl_walk_each(k, &w, RL_REF_NS, rl_strip_select(rl_itemsize(k->out[0]->dtype)), NULL);
+    return RL_OK;
 }

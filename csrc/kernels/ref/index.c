@@ -1,3 +1,8 @@
+/* Elements read and written at indices: x[indices], gather, index_select, take, put, select_scatter. */
+#include "index.h"
+#include "loops.h"
+#include <string.h>
+
 /* x[indices] read and written: masks and integers become byte offsets into x, which then move elements.
  *
  * Note [Index]
@@ -6,9 +11,6 @@
  *                                              they stand first when the indexed dims are no neighbours
  * The offsets of all picks are worked out once. An index is read once, checked, used: whatever another thread
  * writes into it, nothing outside x is touched. A mask is counted again for the same reason. */
-#include "index.h"
-#include <string.h>
-
 typedef struct {
     const rl_view *x, *other; /* what is indexed; the result, or the values that stretch to it */
     const rl_slot *list;
@@ -389,5 +391,474 @@ RL_KERNEL(ref_index_put) {
         picks_job job = {.plan = &p};
         move_picks(&job, 0, p.count, 0);
     }
+    return RL_OK;
+}
+
+/* ---- runs of elements at places that an index names: Note [Places] ---- */
+static int64_t places_fault(rl_places *s, int64_t given, int64_t read) {
+    if (!__atomic_exchange_n(&s->faulty, 1, __ATOMIC_RELAXED)) s->fault = given;
+    return read;
+}
+
+/* `dense`: the index has no gaps; what is known at compile time makes the usual loops short */
+#define READ_RUN(T, dense, lowest)                                                                           \
+    _Pragma("GCC unroll 4") for (int64_t i = 0; i < n; i++) {                                                \
+        const T *place = (dense) ? (const T *)index + i : (const T *)(index + i * step);                     \
+        const int64_t at = __atomic_load_n(place, __ATOMIC_RELAXED);                                         \
+        if (RL_UNLIKELY((uint64_t)(at - (lowest)) >= (uint64_t)(size - (lowest))))                           \
+            return places_fault(s, at, i);                                                                   \
+        offset[i] = ((lowest) && at < 0 ? at + size : at) * by;                                              \
+    }
+#define READ(name, T)                                                                                        \
+    static int64_t read_##name(rl_places *s, const char *index, int64_t step, int64_t n, int64_t *offset) {  \
+        const int64_t size = s->size, by = s->step;                                                          \
+        if (s->wraps) {                                                                                      \
+            READ_RUN(T, false, -size)                                                                        \
+        } else if (step == sizeof(T)) {                                                                      \
+            READ_RUN(T, true, 0)                                                                             \
+        } else {                                                                                             \
+            READ_RUN(T, false, 0)                                                                            \
+        }                                                                                                    \
+        return n;                                                                                            \
+    }
+READ(wide, int64_t)
+READ(narrow, int32_t)
+
+int64_t rl_places_read(rl_places *s, const char *index, int64_t step, int64_t n, int64_t *offset) {
+    return (s->wide ? read_wide : read_narrow)(s, index, step, n, offset);
+}
+
+/* ---- moving ---- */
+#define MOVE(bits)                                                                                           \
+    static void take_##bits(rl_run to, rl_run from, const int64_t *offset, int64_t n) {                      \
+        typedef uint##bits##_t T;                                                                            \
+        if (to.step == sizeof(T) && from.step == 0)                                                          \
+            _Pragma("GCC unroll 4") for (int64_t i = 0; i < n; i++)((T *)to.p)[i] =                          \
+                *(const T *)(from.p + offset[i]);                                                            \
+        else                                                                                                 \
+            _Pragma("GCC unroll 4") for (int64_t i = 0; i < n; i++) * (T *)(to.p + i * to.step) =            \
+                *(const T *)(from.p + i * from.step + offset[i]);                                            \
+    }                                                                                                        \
+    static void put_##bits(rl_run to, const int64_t *offset, rl_run from, int64_t n) {                       \
+        typedef uint##bits##_t T;                                                                            \
+        if (from.step == sizeof(T) && to.step == 0)                                                          \
+            _Pragma("GCC unroll 4") for (int64_t i = 0; i < n; i++) * (T *)(to.p + offset[i]) =              \
+                ((const T *)from.p)[i];                                                                      \
+        else                                                                                                 \
+            _Pragma("GCC unroll 4") for (int64_t i = 0; i < n; i++) *                                        \
+                (T *)(to.p + i * to.step + offset[i]) = *(const T *)(from.p + i * from.step);                \
+    }                                                                                                        \
+    /* reading and moving in one: an index and a result without gaps */                                      \
+    static void pick_##bits(rl_places *s, char *to, const int64_t *index, const char *from, int64_t n) {     \
+        typedef uint##bits##_t T;                                                                            \
+        const uint64_t size = (uint64_t)s->size;                                                             \
+        const int64_t by = s->step;                                                                          \
+        _Pragma("GCC unroll 4") for (int64_t i = 0; i < n; i++) {                                            \
+            const int64_t at = __atomic_load_n(index + i, __ATOMIC_RELAXED);                                 \
+            if (RL_UNLIKELY((uint64_t)at >= size)) {                                                         \
+                places_fault(s, at, i);                                                                      \
+                return;                                                                                      \
+            }                                                                                                \
+            ((T *)to)[i] = *(const T *)(from + at * by);                                                     \
+        }                                                                                                    \
+    }
+MOVE(8)
+MOVE(16)
+MOVE(32)
+MOVE(64)
+
+void rl_places_take(int64_t item, rl_run to, rl_run from, const int64_t *offset, int64_t n) {
+    if (item == 4) return take_32(to, from, offset, n);
+    if (item == 8) return take_64(to, from, offset, n);
+    if (item == 2) return take_16(to, from, offset, n);
+    if (item == 1) return take_8(to, from, offset, n);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to.p + i * to.step, from.p + i * from.step + offset[i], (size_t)item);
+}
+
+void rl_places_put(int64_t item, rl_run to, const int64_t *offset, rl_run from, int64_t n) {
+    if (item == 4) return put_32(to, offset, from, n);
+    if (item == 8) return put_64(to, offset, from, n);
+    if (item == 2) return put_16(to, offset, from, n);
+    if (item == 1) return put_8(to, offset, from, n);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to.p + i * to.step + offset[i], from.p + i * from.step, (size_t)item);
+}
+
+static void pick_dense(rl_picking *pick, char *const *p, int64_t n) {
+    (pick->item == 4   ? pick_32
+     : pick->item == 8 ? pick_64
+     : pick->item == 2 ? pick_16
+                       : pick_8)(&pick->places, p[0], (const int64_t *)p[1], p[2], n);
+}
+
+void rl_pick_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+    rl_picking *pick = (rl_picking *)ctx;
+    int64_t offset[RL_PLACES];
+    if (n <= 0) return;
+    if (step[1] == 0) { /* one index for all */
+        if (!rl_places_read(&pick->places, p[1], 0, 1, offset)) return;
+        if (step[0] == pick->item && step[2] == pick->item)
+            memcpy(p[0], p[2] + *offset, (size_t)(n * pick->item));
+        else
+            rl_strip_copy(pick->item)((char *const[2]){p[0], p[2] + *offset},
+                                      (const int64_t[2]){step[0], step[2]}, n, NULL);
+        return;
+    }
+    const bool dense = step[0] == pick->item && step[1] == sizeof *offset && step[2] == 0;
+    if (dense && pick->item < 16 && pick->places.wide && !pick->places.wraps) {
+        pick_dense(pick, p, n);
+        return;
+    }
+    for (int64_t i = 0, read; i < n; i += read) {
+        read = rl_places_read(&pick->places, p[1] + i * step[1], step[1],
+                              n - i < RL_PLACES ? n - i : RL_PLACES, offset);
+        rl_places_take(pick->item, (rl_run){p[0] + i * step[0], step[0]},
+                       (rl_run){p[2] + i * step[2], step[2]}, offset, read);
+        if (__atomic_load_n(&pick->places.faulty, __ATOMIC_RELAXED)) return;
+    }
+}
+
+/* ---- joining ---- */
+#define JOIN_RUN(T, LOAD, STORE, expr, place, value)                                                         \
+    _Pragma("GCC unroll 4") for (int64_t i = 0; i < n; i++) {                                                \
+        T *at = (T *)(place);                                                                                \
+        const C a = LOAD(*at), b = LOAD(value);                                                              \
+        *at = STORE(expr);                                                                                   \
+    }
+#define JOIN(D, T, C_, LOAD, STORE, name, expr)                                                              \
+    static void name##_##D(rl_run to, const int64_t *offset, rl_run from, int64_t n, const rl_numbers *c) {  \
+        typedef C_ C;                                                                                        \
+        (void)c;                                                                                             \
+        if (to.step == 0 && from.step == sizeof(T)) {                                                        \
+            JOIN_RUN(T, LOAD, STORE, expr, to.p + offset[i], ((const T *)from.p)[i])                         \
+        } else {                                                                                             \
+            JOIN_RUN(T, LOAD, STORE, expr, to.p + i * to.step + offset[i],                                   \
+                     *(const T *)(from.p + i * from.step))                                                   \
+        }                                                                                                    \
+    }
+RL_EACH_FLOAT(JOIN, add, a + (C)c->d[0] * b)
+RL_EACH_INT(JOIN, add, RL_WRAP(a, +, RL_WRAP(c->i[0], *, b)))
+RL_JUST_BOOL(JOIN, add, (a || (c->i[0] && b)))
+RL_EACH_FLOAT(JOIN, mul, a *b)
+RL_EACH_INT(JOIN, mul, RL_WRAP(a, *, b))
+RL_JUST_BOOL(JOIN, mul, (a && b))
+RL_EACH_FLOAT(JOIN, most, (a != a || a > b ? a : b))
+RL_EACH_INT(JOIN, most, (a > b ? a : b))
+RL_JUST_BOOL(JOIN, most, (a || b))
+RL_EACH_FLOAT(JOIN, least, (a != a || a < b ? a : b))
+RL_EACH_INT(JOIN, least, (a < b ? a : b))
+RL_JUST_BOOL(JOIN, least, (a && b))
+#define ENTRIES(name) {RL_EACH_FLOAT(RL_ENTRY, name) RL_EACH_INT(RL_ENTRY, name) RL_JUST_BOOL(RL_ENTRY, name)}
+
+rl_places_joiner rl_places_join(int join, int dtype) {
+    static const rl_places_joiner joiners[][RL_NDTYPES] = {[RL_JOIN_ADD] = ENTRIES(add),
+                                                           [RL_JOIN_MUL] = ENTRIES(mul),
+                                                           [RL_JOIN_MAX] = ENTRIES(most),
+                                                           [RL_JOIN_MIN] = ENTRIES(least),
+                                                           [RL_JOIN_MEAN] = ENTRIES(add)};
+    return joiners[join][dtype];
+}
+
+/* Elements found by an index along one dimension, or in the flat tensor: gather, index_select, take. */
+/* what a thread takes to find an element that may lie anywhere */
+static const double PICK_NS = 0.5;
+
+/* to, index, and x with no step along `dim`, which the index names places of */
+static void pick_begin(rl_walk *w, rl_picking *pick, const rl_view *x, int64_t dim) {
+    pick->item = rl_itemsize(x->dtype);
+    pick->places.size = x->ndim ? x->shape[dim] : 1;
+    pick->places.step = x->ndim ? x->strides[dim] * pick->item : 0;
+    w->base[w->nops] = rl_data(x, RL_READ);
+    for (int d = 0; d < w->ndim; d++)
+        w->stride[w->nops][d] = d == dim || !x->ndim ? 0 : x->strides[d] * pick->item;
+    w->nops++;
+}
+
+RL_KERNEL(ref_gather) {
+    const rl_view *index = k->arg[2].u.t;
+    const int64_t dim = k->attr[0];
+    rl_picking pick = {.places.wide = index->dtype == RL_I64};
+    rl_walk w;
+    if (index->numel == 0) return RL_OK;
+    rl_walk_begin(&w, k->out[0], RL_WRITE);
+    rl_walk_add(&w, index);
+    pick_begin(&w, &pick, k->arg[0].u.t, dim);
+    rl_walk_merge(&w);
+    rl_walk_parallel(k, &w, PICK_NS, rl_pick_strip, &pick);
+    if (!pick.places.faulty) return RL_OK;
+    return rl_fail(k, RL_RUNTIME, "index %lld is out of bounds for dimension %lld with size %lld",
+                   (long long)pick.places.fault, (long long)dim, (long long)pick.places.size);
+}
+
+/* PyTorch has another path, and another text, for dim 1 and for tensors without elements */
+static rl_status select_fault(rl_call *k, const rl_places *places) {
+    const rl_view *x = k->arg[0].u.t;
+    if (x->ndim > 1 && (k->attr[0] == 1 || x->numel == 0))
+        return rl_fail(k, RL_RUNTIME, "INDICES element is out of DATA bounds, id=%lld axis_dim=%lld",
+                       (long long)places->fault, (long long)places->size);
+    return rl_fail(k, RL_INDEX, "index out of range in self");
+}
+
+/* ---- the innermost dimension: the same offsets for every row; operands: result, index, input ---- */
+typedef struct {
+    const int64_t *offset;
+    int64_t n, step, item; /* step: of the result along a row */
+} row_pick;
+
+static void rows_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+    const row_pick *row = ctx;
+    for (int64_t i = 0; i < n; i++)
+        rl_places_take(row->item, (rl_run){p[0] + i * step[0], row->step}, (rl_run){p[2] + i * step[2], 0},
+                       row->offset, row->n);
+}
+
+static rl_status select_in_rows(rl_call *k, rl_walk *w, rl_picking *pick) {
+    const int last = w->ndim - 1;
+    const int64_t n = w->size[last], step = w->stride[1][last];
+    int64_t *offset = k->svc->scratch(k, RL_COUNT(n), sizeof *offset);
+    row_pick row = {offset, n, w->stride[0][last], pick->item};
+    if (!offset) return RL_FAIL;
+    if (rl_places_read(&pick->places, w->base[1], step, n, offset) < n) return RL_OK;
+    rl_walk_drop(w, 1ull << last);
+    rl_walk_merge(w);
+    rl_walk_parallel(k, w, RL_REF_NS * (double)n, rows_strip, &row);
+    return RL_OK;
+}
+
+/* ---- the outermost dimension, of rows without gaps ---- */
+typedef struct {
+    rl_picking *pick;
+    const char *index, *from;
+    char *to;
+    int64_t step, bytes; /* of the index; of a row */
+} row_copy;
+
+static void copy_rows(void *ctx, int64_t begin, int64_t end, int thread) {
+    const row_copy *c = ctx;
+    int64_t offset[RL_PLACES];
+    (void)thread;
+    for (int64_t i = begin, read; i < end && !__atomic_load_n(&c->pick->places.faulty, __ATOMIC_RELAXED);
+         i += read) {
+        read = rl_places_read(&c->pick->places, c->index + i * c->step, c->step,
+                              end - i < RL_PLACES ? end - i : RL_PLACES, offset);
+        for (int64_t j = 0; j < read; j++)
+            memcpy(c->to + (i + j) * c->bytes, c->from + offset[j], (size_t)c->bytes);
+    }
+}
+
+/* are the dims behind the first one run of memory? */
+static bool has_rows(const rl_view *v) {
+    int64_t expected = 1;
+    for (int d = v->ndim - 1; d > 0; expected *= v->shape[d--])
+        if (v->shape[d] != 1 && v->strides[d] != expected) return false;
+    return true;
+}
+
+static void select_rows(rl_call *k, const rl_walk *w, rl_picking *pick) {
+    const int64_t n = w->size[0], row = w->numel / n;
+    row_copy copy = {pick, w->base[1], w->base[2], w->base[0], w->stride[1][0], row * pick->item};
+    k->svc->parallel(k, n, RL_REF_NS * (double)row, copy_rows, &copy);
+}
+
+RL_KERNEL(ref_index_select) {
+    const rl_view *index = k->arg[2].u.t, *out = k->out[0];
+    const int64_t dim = k->attr[0], step = index->ndim ? index->strides[0] * rl_itemsize(index->dtype) : 0;
+    rl_picking pick = {.places.wide = index->dtype == RL_I64};
+    rl_walk w;
+    int64_t unused;
+    rl_walk_begin(&w, out, RL_WRITE);
+    w.base[w.nops] = rl_data(index, RL_READ);
+    for (int d = 0; d < w.ndim; d++) w.stride[w.nops][d] = d == dim ? step : 0;
+    w.nops++;
+    pick_begin(&w, &pick, k->arg[0].u.t, dim);
+    if (out->numel == 0) { /* there is nothing to pick, but what is named must be there */
+        const int64_t n = step || !index->numel ? index->numel : 1; /* of one number, one look will do */
+        for (int64_t i = 0; i < n && !pick.places.faulty; i++)
+            rl_places_read(&pick.places, w.base[1] + i * step, 0, 1, &unused);
+    } else if (dim == w.ndim - 1 && out->numel >= 4 * index->numel) {
+        if (select_in_rows(k, &w, &pick) != RL_OK) return RL_FAIL;
+    } else if (dim == 0 && w.ndim > 1 && has_rows(k->arg[0].u.t)) {
+        select_rows(k, &w, &pick);
+    } else {
+        const double ns = dim == w.ndim - 1 ? PICK_NS : RL_REF_NS;
+        rl_walk_merge(&w);
+        rl_walk_parallel(k, &w, ns, rl_pick_strip, &pick);
+    }
+    return pick.places.faulty ? select_fault(k, &pick.places) : RL_OK;
+}
+
+/* ---- the flat tensor ---- */
+/* operands: result, offsets of the elements in a tensor without strides */
+typedef struct {
+    const rl_walk *x;
+    rl_picking pick;
+} taking;
+
+static void take_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+    taking *t = (taking *)ctx;
+    int64_t at;
+    for (int64_t i = 0; i < n && rl_places_read(&t->pick.places, p[1] + i * step[1], 0, 1, &at); i++) {
+        char *from[RL_WALK_OPS] = {t->x->base[0]};
+        rl_walk_seek(t->x, at, from);
+        memcpy(p[0] + i * step[0], from[0], (size_t)t->pick.item);
+    }
+}
+
+RL_KERNEL(ref_take) {
+    const rl_view *x = k->arg[0].u.t;
+    taking t = {.pick = {.item = rl_itemsize(x->dtype),
+                         .places = {.size = x->numel, .step = 1, .wide = true, .wraps = true}}};
+    rl_walk w, flat;
+    if (k->out[0]->numel == 0) return RL_OK;
+    rl_walk_begin(&flat, x, RL_READ);
+    rl_walk_merge(&flat);
+    rl_walk_begin(&w, k->out[0], RL_WRITE);
+    rl_walk_add(&w, k->arg[1].u.t);
+    if (flat.ndim == 1) {
+        t.pick.places.step = flat.stride[0][0];
+        w.base[w.nops] = flat.base[0];
+        for (int d = 0; d < w.ndim; d++) w.stride[w.nops][d] = 0;
+        w.nops++;
+        rl_walk_merge(&w);
+        rl_walk_parallel(k, &w, PICK_NS, rl_pick_strip, &t.pick);
+    } else {
+        t.x = &flat;
+        rl_walk_merge(&w);
+        rl_walk_parallel(k, &w, PICK_NS * 4, take_strip, &t);
+    }
+    if (!t.pick.places.faulty) return RL_OK;
+    return rl_fail(k, RL_INDEX, "out of range: tried to access index %lld on a tensor of %lld elements.",
+                   (long long)t.pick.places.fault, (long long)x->numel);
+}
+
+/* ---- elements that go to places of the flat tensor ---- */
+/* the offset of element i of a view of any strides */
+static int64_t flat_offset(const rl_walk *w, int64_t i) {
+    char *p[RL_WALK_OPS] = {w->base[0]};
+    rl_walk_seek(w, i, p);
+    return p[0] - w->base[0];
+}
+
+static rl_walk flat_walk(const rl_view *v, int mode) {
+    rl_walk w;
+    rl_walk_begin(&w, v, mode);
+    rl_walk_merge(&w);
+    return w;
+}
+
+typedef struct {
+    rl_walk to, index, source;
+    rl_places places;
+    rl_places_joiner join; /* NULL: the source replaces */
+    int64_t item;
+} putting;
+
+static void put_run(putting *p, int64_t at, int64_t n) {
+    static const rl_numbers once = {.d = {1}, .i = {1}};
+    int64_t offset[RL_PLACES];
+    const rl_run to = {p->to.base[0], 0};
+    const rl_run from = {p->source.base[0] + flat_offset(&p->source, at), p->source.stride[0][0]};
+    n = rl_places_read(&p->places, p->index.base[0] + flat_offset(&p->index, at), p->index.stride[0][0], n,
+                       offset);
+    for (int64_t i = 0; p->to.ndim > 1 && i < n; i++) offset[i] = flat_offset(&p->to, offset[i]);
+    if (p->join)
+        p->join(to, offset, from, n, &once);
+    else
+        rl_places_put(p->item, to, offset, from, n);
+}
+
+RL_KERNEL(ref_put) {
+    const rl_view *out = k->out[0], *index = k->arg[1].u.t, *source = k->arg[2].u.t;
+    rl_view_start(k);
+    if (index->numel == 0) return RL_OK;
+    putting p = {.to = flat_walk(out, RL_WRITE),
+                 .index = flat_walk(index, RL_READ),
+                 .source = flat_walk(source, RL_READ),
+                 .places = {.size = out->numel, .wide = true, .wraps = true},
+                 .join = k->arg[3].u.i ? rl_places_join(RL_JOIN_ADD, out->dtype) : NULL,
+                 .item = rl_itemsize(out->dtype)};
+    p.places.step = p.to.ndim > 1 ? 1 : p.to.stride[0][0];
+    const int64_t run = p.index.ndim > 1 || p.source.ndim > 1 ? 1 : RL_PLACES;
+    for (int64_t i = 0; i < index->numel && !p.places.faulty; i += run)
+        put_run(&p, i, index->numel - i < run ? index->numel - i : run);
+    if (!p.places.faulty) return RL_OK;
+    return rl_fail(k, RL_INDEX, "out of range: tried to access index %lld on a tensor of %lld elements.",
+                   (long long)p.places.fault, (long long)out->numel);
+}
+
+/* ---- A tensor with another one in a part's place: select_scatter and its kin ---- */
+/* (input, src, ...): out's dims and strides without attr[1] and attr[2], with a step of attr[4] along attr[3]
+ */
+RL_KERNEL(ref_part_scatter) {
+    const rl_view *src = k->arg[1].u.t, *out = k->out[0];
+    const int64_t one = k->attr[1], two = k->attr[2];
+    int64_t strides[RL_MAX_DIMS];
+    rl_view part = *out;
+    int n = 0;
+    rl_view_start(k);
+    for (int d = 0; d < out->ndim; d++) {
+        if (d == one || d == two) continue;
+        const bool steps = d == k->attr[3] && src->shape[n] > 1; /* else it may be of any size */
+        strides[n++] = out->strides[d] * (steps ? k->attr[4] : 1);
+    }
+    if (two >= 0) strides[n++] = out->strides[one] + out->strides[two];
+    if (src->numel == 0) return RL_OK;
+    part.offset += k->attr[0];
+    part.ndim = (uint8_t)n;
+    part.shape = src->shape;
+    part.strides = strides;
+    part.numel = src->numel;
+    rl_view_cast(k, &part, src);
+    return RL_OK;
+}
+
+/* ---- as_strided_scatter ---- */
+/* how far the last element lies from the first */
+static int64_t reach_of(const rl_view *v) {
+    int64_t far = 0;
+    for (int d = 0; d < v->ndim; d++) far += (v->shape[d] - 1) * v->strides[d];
+    return far;
+}
+
+/* `memory`: where the first element of one of the views lies; NULL: in its own */
+static void cast_at(rl_call *k, const rl_view *to, void *to_memory, const rl_view *from, void *from_memory) {
+    rl_cast_pair pair = {to->dtype, from->dtype};
+    const rl_strip strip = rl_strip_between(to->dtype, from->dtype);
+    rl_walk w;
+    rl_walk_begin(&w, to, RL_WRITE);
+    rl_walk_add(&w, from);
+    if (to_memory) w.base[0] = to_memory;
+    if (from_memory) w.base[1] = from_memory;
+    if (!rl_view_overlaps(to)) {
+        rl_walk_each(k, &w, RL_REF_NS, strip, &pair);
+    } else { /* in order: the last one wins */
+        rl_walk_merge(&w);
+        rl_walk_range(&w, 0, w.numel, strip, &pair);
+    }
+}
+
+/* The memory between the first and the last element of both is laid out anew: parts may reach what the input
+ * steps over. */
+RL_KERNEL(ref_strided_scatter) {
+    const rl_view *x = k->arg[0].u.t, *src = k->arg[1].u.t, *out = k->out[0];
+    rl_view part = *out, whole = *out;
+    if (out->numel == 0 || src->numel == 0) {
+        rl_view_start(k);
+        return RL_OK;
+    }
+    part.ndim = src->ndim;
+    part.shape = src->shape;
+    part.numel = src->numel;
+    part.strides = k->arg[3].u.ints;
+    whole.strides = x->strides;
+    const int64_t all = reach_of(x), end = k->attr[0] + reach_of(&part);
+    const int64_t offset = k->attr[0], low = offset < 0 ? offset : 0, item = rl_itemsize(out->dtype);
+    const int64_t high = end > all ? end : all;
+    char *memory = k->svc->scratch(k, RL_COUNT(high - low + 1, item), 1);
+    if (!memory) return RL_FAIL;
+    cast_at(k, &whole, memory - low * item, x, NULL);
+    cast_at(k, &part, memory + (offset - low) * item, src, NULL);
+    cast_at(k, out, NULL, &whole, memory - low * item);
     return RL_OK;
 }

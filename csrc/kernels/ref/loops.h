@@ -44,7 +44,7 @@ static inline double rl_vector_at(const rl_view *v, int64_t i) {
     return rl_row_double(v->dtype, (const char *)rl_const_data(v) + i * stride);
 }
 
-/* ---- copying (kernels/ref/create_copy.c) ---- */
+/* ---- copying (kernels/ref/create.c) ---- */
 rl_strip rl_strip_copy(int64_t itemsize);
 typedef struct {
     int to, from; /* dtypes */
@@ -59,7 +59,7 @@ rl_status rl_element_from(rl_call *k, int arg, int dtype, void *element);
 rl_status rl_view_fill(rl_call *k, const rl_view *to, const void *element);
 /* May two of its indices mean one element? (kernels/ref/view_back.c) */
 bool rl_view_overlaps(const rl_view *v);
-/* out, mask, where true, where false: elements of this size (kernels/ref/arith_ternary.c) */
+/* out, mask, where true, where false: elements of this size (kernels/ref/arith.c) */
 rl_strip rl_strip_select(int64_t itemsize);
 /* out[0] gets the elements of argument 0, unless it is that tensor */
 void rl_view_start(rl_call *k);

@@ -1,9 +1,33 @@
+/* Special functions: error function, Bessel, gamma, polynomials. */
+#include "kernels/shared/special.h"
+#include "loops.h"
+#include "kernels/shared/special_error.h"
+#include "kernels/shared/special_bessel.h"
+#include "kernels/shared/special_gamma.h"
+#include "kernels/shared/special_igamma.h"
+#include "kernels/shared/special_polynomial.h"
+
+/* How the portable special functions walk over tensors: kernels/shared/special.h has the functions. */
+/* rl_eltwise for what takes an element some nanoseconds: by as many threads as that is worth */
+static rl_status rl_special_each(rl_call *k, int n_in, const rl_strip *strips, double ns,
+                                 rl_numbers *numbers);
+
+#define SPECIAL_KERNEL(name, operands, ns, numbers)                                                          \
+    RL_KERNEL(ref_##name) {                                                                                  \
+        static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, x_##name)};                      \
+        return rl_special_each(k, operands, strips, ns, numbers);                                            \
+    }
+#define SPECIAL_UNARY(name, ns, f)                                                                           \
+    RL_EACH_FLOAT(RL_UNARY_KEEP, x_##name, (C)f((double)a))                                                  \
+    SPECIAL_KERNEL(name, 1, ns, NULL)
+#define SPECIAL_BINARY(name, ns, f)                                                                          \
+    RL_EACH_FLOAT(RL_BINARY_KEEP, x_##name, (C)f((double)a, (double)b))                                      \
+    SPECIAL_KERNEL(name, 2, ns, NULL)
+
 /* The error function's kin, and what is made of logarithms: https://docs.pytorch.org/docs/2.13/special.html
  */
-#include "special.h"
-#include "kernels/shared/special_error.h"
-
-rl_status rl_special_each(rl_call *k, int n_in, const rl_strip *strips, double ns, rl_numbers *numbers) {
+static rl_status rl_special_each(rl_call *k, int n_in, const rl_strip *strips, double ns,
+                                 rl_numbers *numbers) {
     const int dtype = rl_tensor_arg(k, 0)->dtype;
     rl_walk w;
     if (k->out[0]->dtype != dtype) return rl_eltwise(k, n_in, strips, -1, numbers);
@@ -80,3 +104,76 @@ RL_KERNEL(ref_logit) {
     rl_numbers numbers = {.d = {eps, 1 - eps}};
     return rl_special_each(k, 1, strips, 15, &numbers);
 }
+
+/* ---- bessel and Airy functions: kernels/shared/special_bessel.h ---- */
+SPECIAL_UNARY(i0, 40, special_i0)
+SPECIAL_UNARY(special_i0e, 40, i0e)
+SPECIAL_UNARY(special_i1, 40, special_i1)
+SPECIAL_UNARY(special_i1e, 40, i1e)
+SPECIAL_UNARY(special_modified_bessel_k0, 70, k0)
+SPECIAL_UNARY(special_modified_bessel_k1, 70, k1)
+SPECIAL_UNARY(special_scaled_modified_bessel_k0, 70, scaled_k0)
+SPECIAL_UNARY(special_scaled_modified_bessel_k1, 70, scaled_k1)
+SPECIAL_UNARY(special_bessel_j0, 60, bessel_j0)
+SPECIAL_UNARY(special_bessel_j1, 60, bessel_j1)
+SPECIAL_UNARY(special_bessel_y0, 100, bessel_y0)
+SPECIAL_UNARY(special_bessel_y1, 100, bessel_y1)
+SPECIAL_UNARY(special_airy_ai, 80, airy_ai)
+
+/* ---- the gamma function's kin: kernels/shared/special_gamma.h ---- */
+SPECIAL_UNARY(lgamma, 25, special_lgamma)
+SPECIAL_UNARY(digamma, 40, special_digamma)
+SPECIAL_BINARY(special_zeta, 300, zeta)
+
+/* ---- derivatives of digamma: n stands in c->i[0], n! with its sign in c->d[0] ---- */
+RL_EACH_FLOAT(RL_UNARY_KEEP, x_trigamma, (C)trigamma((double)a))
+RL_EACH_FLOAT(RL_UNARY_KEEP, x_polygamma, (C)(c->d[0] * zeta((double)c->i[0] + 1, (double)a)))
+
+/* polygamma(n, x), and x.polygamma(n): the tensor stands first while it is computed */
+RL_KERNEL(ref_polygamma) {
+    static const rl_strip strips[3][RL_NDTYPES] = {{RL_EACH_FLOAT(RL_ENTRY, x_digamma)},
+                                                   {RL_EACH_FLOAT(RL_ENTRY, x_trigamma)},
+                                                   {RL_EACH_FLOAT(RL_ENTRY, x_polygamma)}};
+    const bool turned = k->arg[0].tag != RL_TENSOR;
+    const int64_t n = rl_int(k, !turned);
+    const rl_slot first = k->arg[0];
+    rl_numbers numbers = {.d = {(n % 2 ? 1 : -1) * tgamma((double)n + 1)}, .i = {n}};
+    if (turned) k->arg[0] = k->arg[1];
+    rl_status status = rl_special_each(k, 1, strips[n < 2 ? n : 2], n < 2 ? 40 : 300, &numbers);
+    k->arg[0] = first;
+    return status;
+}
+
+/* ---- log of the gamma function of matrices: p in c->i[0] ---- */
+RL_EACH_FLOAT(RL_UNARY_KEEP, x_mvlgamma, (C)mvlgamma((double)a, c->i[0]))
+RL_KERNEL(ref_mvlgamma) {
+    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, x_mvlgamma)};
+    rl_numbers numbers = {.i = {rl_int(k, 1)}};
+    return rl_special_each(k, 1, strips, 25 * (double)numbers.i[0], &numbers);
+}
+
+/* ---- the incomplete gamma functions: kernels/shared/special_igamma.h ---- */
+#define LEAST (sizeof(C) == sizeof(double) ? 0x1p-53 : 0x1p-30)
+RL_EACH_FLOAT(RL_BINARY_KEEP, x_igamma, (C)igamma_lower((double)a, (double)b, LEAST))
+SPECIAL_KERNEL(igamma, 2, 150, NULL)
+RL_EACH_FLOAT(RL_BINARY_KEEP, x_igammac, (C)igamma_upper((double)a, (double)b, LEAST))
+SPECIAL_KERNEL(igammac, 2, 150, NULL)
+
+/* ---- orthogonal polynomials: kernels/shared/special_polynomial.h ---- */
+#define MOST (sizeof(C) == sizeof(double) ? 0x1.fffffffffffffp1023 : 0x1.fffffep127)
+#define POLYNOMIAL(name, value)                                                                              \
+    RL_EACH_FLOAT(RL_BINARY_KEEP, x_##name, (C)in_range(value, (double)a, MOST))                             \
+    SPECIAL_KERNEL(name, 2, 50, NULL)
+#define SHIFTED(x) (2 * (double)(x) - 1)
+POLYNOMIAL(special_chebyshev_polynomial_t, chebyshev((double)a, (double)b, KIND_T))
+POLYNOMIAL(special_chebyshev_polynomial_u, chebyshev((double)a, (double)b, KIND_U))
+POLYNOMIAL(special_chebyshev_polynomial_v, chebyshev((double)a, (double)b, KIND_V))
+POLYNOMIAL(special_chebyshev_polynomial_w, chebyshev((double)a, (double)b, KIND_W))
+POLYNOMIAL(special_shifted_chebyshev_polynomial_t, chebyshev(SHIFTED(a), (double)b, KIND_T))
+POLYNOMIAL(special_shifted_chebyshev_polynomial_u, chebyshev(SHIFTED(a), (double)b, KIND_U))
+POLYNOMIAL(special_shifted_chebyshev_polynomial_v, chebyshev(SHIFTED(a), (double)b, KIND_V))
+POLYNOMIAL(special_shifted_chebyshev_polynomial_w, chebyshev(SHIFTED(a), (double)b, KIND_W))
+POLYNOMIAL(special_hermite_polynomial_h, hermite((double)a, (double)b, 2, MOST))
+POLYNOMIAL(special_hermite_polynomial_he, hermite((double)a, (double)b, 1, MOST))
+POLYNOMIAL(special_laguerre_polynomial_l, laguerre((double)a, (double)b))
+POLYNOMIAL(special_legendre_polynomial_p, legendre((double)a, (double)b))

@@ -1,4 +1,4 @@
-/* Losses that work element by element: Note [Element losses] in kernels/ref/loss_each.c. */
+/* Losses that work element by element: Note [Element losses] in kernels/ref/loss.c. */
 #define V_FUNCTIONS "vector_math_impl.inc"
 #define V_LINES     "loss_ops.h"
 #include "lines.h"

@@ -61,7 +61,7 @@ static channel_numbers forward_numbers(const norm_job *j, int64_t c, norm_moment
                              (float)(((double)center - mean) * scale + number(j->bias, c, 0))};
 }
 
-/* Note [Lines] in kernels/ref/norm_backward.c has the formulas; dots: the sums of grad and of
+/* Note [Lines] in kernels/ref/norm.c has the formulas; dots: the sums of grad and of
  * grad * (x - mean) */
 static channel_numbers backward_numbers(const norm_job *j, int64_t c, const double dots[2]) {
     double n = (double)(j->samples * j->plane), scale = number(j->var, c, 1);

@@ -18,7 +18,7 @@ typedef struct {
     norm_moments *line;                    /* of each line; NULL when groups are whole */
     double *center, *variance, *scale;     /* of each group; scale: 1 / deviation */
     double (*dots)[2];                     /* of each line */
-    double *of_p, *of_q;                   /* of each group: Note [Lines] in kernels/ref/norm_backward.c */
+    double *of_p, *of_q;                   /* of each group: Note [Lines] in kernels/ref/norm.c */
     double eps;
     bool given; /* statistics that do not depend on the input */
 } group_job;
