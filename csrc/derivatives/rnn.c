@@ -6,7 +6,7 @@
 enum { RNN_BY_GATES, RNN_BY_HIDDEN, RNN_BY_STATE, RNN_BY_CELL, RNN_BEFORE, RNN_BY_PROJECTED, RNN_MADE };
 
 /* ---- the gradient of a layer, written with public operators: what the kernels do
- * (kernels/shared/rnn_backward.c), a step after the other, for those who differentiate it again. */
+ * (kernels/shared/rnn.c), a step after the other, for those who differentiate it again. */
 static V rnn_rows(rl_vjp *g, V x) {
     if (NDIM(x) == 2) return x;
     int64_t size[2] = {SIZE(x, 0) * SIZE(x, 1), SIZE(x, 2)};

@@ -59,7 +59,7 @@ typedef struct {
 rl_status rl_rnn_forward(rl_call *k, const rl_rnn_kit *kit);
 rl_status rl_rnn_backward(rl_call *k, const rl_rnn_kit *kit);
 
-/* ---- between the two: rnn.c, rnn_backward.c ---- */
+/* ---- between the two: rnn.c, rnn.c ---- */
 typedef struct {
     int mode, item; /* item: bytes of an element */
     bool reverse;
