@@ -7,6 +7,7 @@
  * Everything that a run counts lies in its task, nothing in the nodes: runs may nest, and threads may run
  * backward through graphs that share nodes. */
 #include "autograd.h"
+#include "object/interceptors.h"
 #include <string.h>
 #include <pthread.h>
 
@@ -458,6 +459,7 @@ static void deep_modes(const deep_run *d) {
     rl_here.inference = d->inference;
     rl_here.device = d->device;
     rl_here.profile = d->profile;
+    rl_intercept(RL_INTERCEPT_profiler, rl_profile_here());
     rl_autocast_become(&d->autocast);
     rl_saved_hooks = Py_XNewRef(d->saved_hooks); /* setting others hands this one out */
     rl_node_running = d->running;
@@ -474,6 +476,7 @@ static void *deep_main(void *of) {
     d->sequence = rl_node_sequence;
     d->autocast = rl_here.autocast;
     rl_autocast_become(&(rl_autocast){0});
+    rl_intercept(rl_here.interceptors, false); /* the thread ends */
     PyErr_Fetch(&d->type, &d->error, &d->trace);
     Py_CLEAR(rl_saved_hooks);
     PyThreadState_Clear(thread);

@@ -30,7 +30,7 @@ static PyObject *op_call(const rl_schema *s, int how, PyObject *self, PyObject *
     rl_bound b;
     PyObject *result;
     if (rl_bind(&b, s, &given) < 0) return NULL;
-    if (RL_UNLIKELY(b.overridden || (rl_override_modes && rl_override_mode())))
+    if (RL_UNLIKELY(b.overridden || rl_override_mode()))
         result = op_overridden(s, how, &given);
     else if (RL_UNLIKELY(b.out && how == RL_CALL_INPLACE))
         result = PyErr_Format(PyExc_TypeError, "%s_() got an unexpected keyword argument 'out'", s->op->name);

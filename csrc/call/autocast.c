@@ -18,7 +18,7 @@
 enum { RULED = 1 << RL_CPU | 1 << RL_CUDA }; /* devices whose operators have rules */
 
 static void enable(uint32_t devices) {
-    rl_detours += (bool)(devices & RULED) - (bool)(rl_here.autocast.enabled & RULED);
+    rl_intercept(RL_INTERCEPT_autocast, devices & RULED);
     rl_here.autocast.enabled = devices;
 }
 

@@ -141,15 +141,19 @@ static PyObject *dispatch(rl_bound *b, int how) {
     return RL_LIKELY(!b->out) ? rl_call_new(b) : rl_call_out(b);
 }
 
+/* ---- interceptors: object/interceptors.def ---- */
+/* Asks the next of those that are left, a bit each; in the end the call itself. */
+static PyObject *dispatch_next(rl_bound *b, int how, uint32_t left);
+
 /* Calls in place and with out= are not cast, nor operators inside of one that has a rule. */
-static RL_APART PyObject *dispatch_cast(rl_bound *b, int how) {
+static PyObject *dispatch_autocast(rl_bound *b, int how, uint32_t left) {
     const uint32_t enabled = rl_here.autocast.enabled;
     const bool as_it_is = how == RL_CALL_INPLACE || b->out;
     const uint32_t ruled = rl_autocast_ruled(b->schema->op);
-    if (!ruled) return dispatch(b, how);
+    if (!ruled) return dispatch_next(b, how, left);
     if (!as_it_is && rl_autocast_arguments(b, ruled) < 0) return NULL;
     rl_here.autocast.enabled = enabled & ~ruled;
-    PyObject *result = dispatch(b, how);
+    PyObject *result = dispatch_next(b, how, left);
     rl_here.autocast.enabled = enabled;
     return result;
 }
@@ -167,7 +171,8 @@ static void tell_allocated(const rl_bound *b, int how, PyObject *result) {
     }
 }
 
-static PyObject *dispatch_recorded(rl_bound *b, int how) {
+static PyObject *dispatch_profiler(rl_bound *b, int how, uint32_t left) {
+    if (!rl_profile_here()) return dispatch_next(b, how, left);
     const rl_event_begin what = {.kind = how == RL_CALL_INPLACE ? RL_EVENT_INPLACE : RL_EVENT_OPERATOR,
                                  .name = b->schema->op->name,
                                  .sequence =
@@ -175,18 +180,21 @@ static PyObject *dispatch_recorded(rl_bound *b, int how) {
                                  .inputs = b->k.arg,
                                  .n_inputs = b->k.n_arg};
     const rl_mark mark = rl_profile_begin(&what);
-    PyObject *result = dispatch_cast(b, how);
+    PyObject *result = dispatch_next(b, how, left);
     if (result && rl_profiling.wants.memory) tell_allocated(b, how, result);
     rl_profile_end(mark);
     return result;
 }
 
-static RL_APART PyObject *dispatch_detour(rl_bound *b, int how) {
-    return rl_profile_here() ? dispatch_recorded(b, how) : dispatch_cast(b, how);
+static RL_APART PyObject *dispatch_next(rl_bound *b, int how, uint32_t left) {
+    static PyObject *(*const ask[RL_NINTERCEPTORS])(rl_bound *b, int how, uint32_t left) = {
+        [RL_INTERCEPTOR_profiler] = dispatch_profiler, [RL_INTERCEPTOR_autocast] = dispatch_autocast};
+    return left ? ask[__builtin_ctz(left)](b, how, left & (left - 1)) : dispatch(b, how);
 }
 
 PyObject *rl_dispatcher_call(rl_bound *b, int how) {
-    return RL_UNLIKELY(rl_detours) ? dispatch_detour(b, how) : dispatch(b, how);
+    const uint32_t asked = rl_interceptors_asked();
+    return RL_UNLIKELY(asked) ? dispatch_next(b, how, asked) : dispatch(b, how);
 }
 
 /* ---- operators called from C ---- */

@@ -3,7 +3,6 @@
 #include "history/node.h"
 #include <string.h>
 
-int rl_override_modes;
 static PyObject *disabled; /* _disabled_torch_function_impl: a class that has it is plain */
 /* what a thread does not ask: nobody's class, nobody at all */
 enum { ASKS_ALL, ASKS_MODES, ASKS_NOBODY };
@@ -23,8 +22,14 @@ bool rl_override_class(PyObject *o) {
     return answer && answer != disabled;
 }
 
-bool rl_override_mode(void) {
-    return asking != ASKS_NOBODY && modes && PyList_GET_SIZE(modes) > 0;
+/* whenever `asking` or `modes` changed */
+static void modes_changed(void) {
+    const bool any = asking != ASKS_NOBODY && modes && PyList_GET_SIZE(modes) > 0;
+    rl_intercept(RL_INTERCEPT_torch_function, any);
+}
+static void ask_from_now(int whom) {
+    asking = whom;
+    modes_changed();
 }
 
 /* ---- whose classes are asked ---- */
@@ -76,9 +81,11 @@ static PyObject *ask_mode(PyObject *func, PyObject *types, PyObject *args, PyObj
     Py_ssize_t last = PyList_GET_SIZE(modes) - 1;
     RL_OWNED PyObject *mode = Py_NewRef(PyList_GET_ITEM(modes, last));
     if (PyList_SetSlice(modes, last, last + 1, NULL) < 0) return NULL;
+    modes_changed();
     PyObject *result = ask(mode, func, types, args, kwargs);
     /* others that came and went meanwhile may have taken the list along */
     if ((!modes && !(modes = PyList_New(0))) || PyList_Append(modes, mode) < 0) Py_CLEAR(result);
+    modes_changed();
     return result;
 }
 
@@ -194,9 +201,9 @@ PyObject *rl_tensor_as_class(PyObject *tensor, PyTypeObject *cls) {
 /* func(*args, **kwargs) where no class is asked */
 static PyObject *call_plainly(PyObject *func, PyObject *args, PyObject *kwargs, int whom) {
     const int before = asking;
-    if (asking < whom) asking = whom;
+    if (asking < whom) ask_from_now(whom);
     PyObject *result = PyObject_Call(func, args, kwargs);
-    asking = before;
+    if (asking != before) ask_from_now(before);
     return result;
 }
 
@@ -280,7 +287,7 @@ static PyObject *override_push(PyObject *m, PyObject *mode) {
     (void)m;
     if (!modes && !(modes = PyList_New(0))) return NULL;
     if (PyList_Append(modes, mode) < 0) return NULL;
-    rl_override_modes++;
+    modes_changed();
     Py_RETURN_NONE;
 }
 static PyObject *override_pop(PyObject *m, PyObject *unused) {
@@ -293,7 +300,7 @@ static PyObject *override_pop(PyObject *m, PyObject *unused) {
     RL_OWNED PyObject *mode = Py_NewRef(PyList_GET_ITEM(modes, n - 1));
     if (PyList_SetSlice(modes, n - 1, n, NULL) < 0) return NULL;
     if (n == 1) Py_CLEAR(modes); /* a thread may end */
-    rl_override_modes--;
+    modes_changed();
     return rl_give(&mode);
 }
 static PyObject *override_stack(PyObject *m, PyObject *unused) {
@@ -306,7 +313,7 @@ static PyObject *override_set_asking(PyObject *m, PyObject *whom) {
     long value = PyLong_AsLong(whom);
     if (value == -1 && PyErr_Occurred()) return NULL;
     long before = asking;
-    asking = value <= ASKS_ALL ? ASKS_ALL : value >= ASKS_NOBODY ? ASKS_NOBODY : ASKS_MODES;
+    ask_from_now(value <= ASKS_ALL ? ASKS_ALL : value >= ASKS_NOBODY ? ASKS_NOBODY : ASKS_MODES);
     return PyLong_FromLong(before);
 }
 

@@ -5,13 +5,15 @@
  * (overrides.TorchFunctionMode) is asked before all of them; its thread does not ask while it answers. */
 #ifndef RL_CALL_OVERRIDE_H
 #define RL_CALL_OVERRIDE_H
-#include "object/tensor.h"
+#include "object/interceptors.h"
 
 #define RL_RETURN_TYPES "rushlight.return_types." /* where the named tuples of results lie */
 
-extern int rl_override_modes;        /* of all threads */
 bool rl_override_class(PyObject *o); /* does its class answer, and may it now? */
-bool rl_override_mode(void);         /* has this thread a mode that may answer? */
+/* has this thread a mode that may answer? */
+static inline bool rl_override_mode(void) {
+    return rl_interceptors_here() & RL_INTERCEPT_torch_function;
+}
 static inline bool rl_is_plain(PyObject *o) {
     return Py_TYPE(o) == rl_tensor_type || Py_TYPE(o) == rl_parameter_type;
 }
@@ -21,7 +23,7 @@ static inline bool rl_override_asked(PyObject *o) {
 }
 /* Is a call of a tensor's member to be left to rl_override_run? */
 static inline bool rl_is_overridden(PyObject *o) {
-    return __builtin_expect(rl_override_asked(o) || (rl_override_modes && rl_override_mode()), 0);
+    return __builtin_expect(rl_override_asked(o) || rl_override_mode(), 0);
 }
 /* What the modes, then the classes of `args` and `kwargs` (or NULL) answer for func(*args, **kwargs); owned.
  */

@@ -296,7 +296,7 @@ static PyObject *given_list(const rl_given *g) {
 static PyObject *run(rl_bound *b, const rl_given *g) {
     const int row = (int)(b->schema - schemas);
     const bool inplace = !b->schema->answers_list;
-    if (b->overridden || (rl_override_modes && rl_override_mode())) return overridden(b->k.name, g);
+    if (b->overridden || rl_override_mode()) return overridden(b->k.name, g);
     if (rows[row].prepare && rows[row].prepare(b) < 0) return NULL;
     RL_OWNED PyObject *results = foreach_walk(b, rows[row].op, inplace);
     return results && inplace ? given_list(g) : rl_give(&results);

@@ -10,7 +10,8 @@ _Thread_local rl_thread rl_here = {
                        RL_NDTYPES, RL_NDTYPES, RL_F16,     RL_NDTYPES, RL_NDTYPES, RL_BF16,    RL_BF16,
                        RL_NDTYPES, RL_NDTYPES, RL_F16,     RL_BF16,    RL_F16,     RL_F16}};
 
-int rl_detours;
+int rl_interceptors_on;
+uint32_t rl_interceptors_of_all;
 rl_sdp_ways rl_sdp_may = {.flash = true, .math = true};
 
 static PyObject *mode_is_grad_enabled(PyObject *m, PyObject *unused) {

@@ -137,16 +137,16 @@ typedef struct {
     uint8_t dtype[RL_DEVICE_NAMES]; /* RL_NDTYPES: it has none */
 } rl_autocast;
 typedef struct {
-    int device; /* where new tensors lie unless the call says so: type * 256 + index + 1 */
+    uint32_t interceptors; /* those that are on: interceptors.h */
+    int device;            /* where new tensors lie unless the call says so: type * 256 + index + 1 */
     bool grad, inference;
     bool gil_kept; /* kernels run with the GIL: read, compute and store are one step */
     rl_autocast autocast;
     uint64_t profile; /* the session that records this thread: profile/profile.h */
 } rl_thread;
 extern _Thread_local rl_thread rl_here;
-/* Threads with autocast on, and profilers: 0, and calls go straight to their kernels. A thread
- * that ended with autocast on still counts. */
-extern int rl_detours;
+extern int rl_interceptors_on;          /* threads that have some on, and 1 where all have: mostly 0 */
+extern uint32_t rl_interceptors_of_all; /* those that are on in every thread */
 /* Ways in which scaled_dot_product_attention() may be computed, of all threads. */
 typedef struct {
     bool flash, math;

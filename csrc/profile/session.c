@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/dtype.h"
 #include "core/storage.h"
+#include "object/interceptors.h"
 #include <string.h>
 #include <pthread.h>
 #include <time.h>
@@ -295,11 +296,17 @@ void rl_profile_allocated(rl_storage *s) {
 }
 
 /* ---- start and end ---- */
+static void profile_become(rl_profile_state state) {
+    const bool all = state.wants.all_threads;
+    rl_intercept_all(all ? RL_INTERCEPT_profiler : 0);
+    rl_intercept(RL_INTERCEPT_profiler, state.id);
+    rl_profiling = state;
+}
+
 /* Nobody would ask a forked child for what it records: workers that load data, servers. */
 static void forget_after_fork(void) {
     if (!rl_profiling.id) return;
-    rl_profiling = (rl_profile_state){0};
-    rl_detours--;
+    profile_become((rl_profile_state){0});
     now = (rl_recording){0};
     text_steal();
 }
@@ -309,17 +316,15 @@ void rl_session_start(const rl_profile_options *wants) {
     if (!guarded) guarded = pthread_atfork(NULL, NULL, forget_after_fork) == 0;
     now = (rl_recording){.start = profile_now()};
     room_begin();
-    rl_profiling = (rl_profile_state){++sessions, *wants};
+    profile_become((rl_profile_state){++sessions, *wants});
     rl_here.profile = sessions;
-    rl_detours++;
 }
 
 rl_recording rl_session_stop(void) {
     rl_recording done = now;
     done.text = text_steal();
     now = (rl_recording){0};
-    rl_profiling = (rl_profile_state){0};
-    rl_detours--;
+    profile_become((rl_profile_state){0});
     done.stop = profile_now();
     for (rl_chunk *c = done.first; c; c = c->next)
         for (int i = 0; i < c->n; i++) {
