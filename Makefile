@@ -246,12 +246,12 @@ try-wheels: wheels
 lint: $(VENV)/.lint
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/clang-format --dry-run -Werror $$(find csrc -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -name '*.cpp')
+	$(BIN)/clang-format --dry-run -Werror $$(find csrc -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
 
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
-	$(BIN)/clang-format -i $$(find csrc -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -name '*.cpp')
+	$(BIN)/clang-format -i $$(find csrc -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
 
 clean:
 	rm -rf build dist out .venv .venv-* pysrc/*.egg-info

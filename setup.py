@@ -91,7 +91,7 @@ def c_extension():
 
 
 def cuda_extension():
-    sources = [CUDA_GLUE, *CUDA_SHARED, *files("csrc/cuda/*.cu")]
+    sources = [CUDA_GLUE, *CUDA_SHARED, *files("csrc/cuda/**/*.cu")]
     if CUDA == "sim":
         sources = [CUDA_SIM_GLUE, *sources, *files("csrc/cuda/sim/*.cpp")]
         return Extension("rushlight._cuda_sim", sources, depends=HEADERS)

@@ -70,7 +70,7 @@ def plain_name(name):
 
 def compile_file(source, arch):
     """(its kernels, KB of the object); what nvcc complains about ends all."""
-    folder = OUT / Path(source).stem
+    folder = OUT / Path(source).with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
     more = ["-Xptxas", "-v", "--keep", "--keep-dir", str(folder)]
     nvcc: Objects = cuda_build.by_nvcc(OUT, arch, is_strict=True, more=more)
@@ -90,7 +90,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("files", nargs="*", help="some .cu files instead of all")
     given = parser.parse_args()
-    sources = given.files or sorted(str(p.relative_to(ROOT)) for p in (ROOT / "csrc/cuda").glob("*.cu"))
+    sources = given.files or sorted(str(p.relative_to(ROOT)) for p in (ROOT / "csrc/cuda").rglob("*.cu"))
     with ThreadPoolExecutor(given.jobs) as pool:
         compiled = list(pool.map(lambda source: compile_file(source, given.arch), sources))
     wrong = []
@@ -100,7 +100,8 @@ def main():
         registers, shared, stack = (
             max((getattr(k, what) for k in kernels), default=0) for what in ("registers", "shared", "stack")
         )
-        print(f"| {Path(source).name} | {len(kernels)} | {registers} | {shared} | {stack} | {size} |")
+        name = source.removeprefix("csrc/cuda/")
+        print(f"| {name} | {len(kernels)} | {registers} | {shared} | {stack} | {size} |")
         wrong += [f"{source}: {plain_name(k.name)} {text}" for k in kernels for text in problems(k)]
     print(f"| all | {sum(len(k) for k, _ in compiled)} | | | | {sum(size for _, size in compiled)} |")
     for kernel in (k for kernels, _ in compiled for k in kernels if k.stack > NAMED_STACK):

@@ -68,14 +68,15 @@ def assemble(tree, library, folder):
 def sizes(tree):
     """A table of the objects of csrc/cuda that nvcc made last, the largest first."""
     newest = {}
-    for o in sorted(tree.glob("build/objects/*/csrc/cuda/*.o"), key=lambda o: o.stat().st_mtime):
-        if (Path(tree) / "csrc" / "cuda" / f"{o.stem}.cu").exists() and is_of_nvcc(o):
-            newest[o.stem] = o.stat().st_size
+    for o in sorted(tree.glob("build/objects/*/csrc/cuda/**/*.o"), key=lambda o: o.stat().st_mtime):
+        source = Path("csrc", o.as_posix().rpartition("/csrc/")[2]).with_suffix(".cu")
+        if (Path(tree) / source).exists() and is_of_nvcc(o):
+            newest[source.relative_to("csrc/cuda")] = o.stat().st_size
     rows = sorted(newest.items(), key=lambda row: -row[1])
-    lines = [f"| {name}.cu | {size >> 10} |" for name, size in rows]
+    lines = [f"| {name} | {size >> 10} |" for name, size in rows]
     return "\n".join(["| file | KB |", "| --- | --: |", *lines, f"| all | {sum(newest.values()) >> 10} |"])
 
 
 def is_of_nvcc(target):
-    folder = target.parents[2]
+    folder = next(p for p in target.parents if p.name == "csrc").parent
     return "nvcc" in (folder / "command").read_text().partition("\n")[0]

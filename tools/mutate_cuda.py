@@ -35,6 +35,11 @@ extern "C" int cuda_sim_has_barrier(int number) {{
 HANGS = 300  # seconds
 
 
+def kernel_files():
+    folder = ROOT / "csrc" / "cuda"
+    return sorted(p for p in folder.rglob("*.cu*") if "sim" not in p.relative_to(folder).parts)
+
+
 # ---- what to change ----
 def end_of_call(text, at):
     """Behind the bracket that closes the one before `at`."""
@@ -113,7 +118,7 @@ def users(path):
         each = todo.pop()
         if each not in found:
             found.add(each)
-            todo += [p for p in path.parent.glob("*.*") if f'"{each.name}"' in p.read_text()]
+            todo += [p for p in kernel_files() if re.search(rf'[/"]{re.escape(each.name)}"', p.read_text())]
     return [p for p in found if p.suffix == ".cu"]
 
 
@@ -178,8 +183,7 @@ def main():
     parser.add_argument("--no-baseline", action="store_true", help="the tests pass with all barriers")
     parser.add_argument("--built", action="store_true", help="by the run before, from the same sources")
     given = parser.parse_args()
-    folder, number, survivors = ROOT / "csrc" / "cuda", 0, []
-    files = sorted([*folder.glob("*.cu"), *folder.glob("*.h")])
+    files, number, survivors = kernel_files(), 0, []
     if not given.built:
         fill_tree()
         fill_kernels(files)
@@ -196,9 +200,10 @@ def main():
             if path not in chosen:
                 continue
             found = tested(runs(operators_of(path, known), given.tests), number)
-            said = f"`{path.name}:{line}` `{text[begin:end]}`"
+            name = path.relative_to(ROOT / "csrc" / "cuda")
+            said = f"`{name}:{line}` `{text[begin:end]}`"
             print(f"| {said} | {found or '**nobody notices**'} |", flush=True)
-            survivors += [f"{path.name}:{line}"] if not found else []
+            survivors += [f"{name}:{line}"] if not found else []
     sys.exit(f"not noticed: {', '.join(survivors)}" if survivors else 0)
 
 

@@ -14,18 +14,25 @@ DECLARATIONS = "csrc/ops/declarations"
 KINDS = {"RL_SHAPE": "shape", "RL_KERNEL": "kernel", "CUDA_KERNEL": "kernel", "FORMULA": "formula"}
 DEFINED_IN = ("csrc/ops/shape", "csrc/kernels", "csrc/cuda", "csrc/derivatives")
 TIERS = ("simd", "dnnl", "ref", "cuda")
-
-
-# files of kernels that are called by the field's word, and the family that they are of
-CALLED = {"activation": "act", "data": "arrange", "gemm": "product", "gemv": "product"}
+# names of the field that files have, for families whose declarations have another one
+CALLED = {
+    **{"activation": "act", "arithmetic": "arith", "data_movement": "arrange", "embedding_bag": "bag"},
+    **{
+        "data": "arrange",
+        "gemv": "product",
+        "copy": "create",
+        "factory": "create",
+        "gemm": "product",
+        "histogram": "sort",
+    },
+}
 
 
 def family(path):
-    """conv of csrc/kernels/simd/conv/direct.c and of kernels/ref/conv.c: a family is a file or a folder."""
-    path = pathlib.PurePath(path)
-    folders = path.parts[3:-1] if path.parts[1:2] == ("kernels",) else ()
-    name = (folders[0] if folders else path.stem).partition("_")[0]
-    return CALLED.get(name, name)
+    """A family is a file or a folder: conv of kernels/simd/conv/direct.c, kernels/ref/conv.c, cuda/conv.cu."""
+    own = pathlib.PurePath(path)
+    name = own.parent.name if own.parent.parent.name in TIERS else own.stem
+    return CALLED.get(name) or CALLED.get(name.partition("_")[0], name.partition("_")[0])
 
 
 def line_of(text, at):
@@ -100,7 +107,9 @@ def makers(known):
 
 def made_by(text, known, making):
     """(kind, name, offset) of every definition in a text."""
-    for found in re.finditer(rf"\b({'|'.join([*KINDS, *sorted(making)])})(?=\()", text):
+    given_one = rf"\((?:{'|'.join(sorted(making)) or '(?!)'})\)"  # a list of rows, and what makes each
+    lists = {name for name in known if re.search(rf"\b{name}{given_one}", text)}
+    for found in re.finditer(rf"\b({'|'.join([*KINDS, *sorted(making | lists)])})(?=\()", text):
         given = arguments(text, found.end())
         if found[1] in KINDS:
             yield KINDS[found[1]], given[0], found.start()
@@ -110,13 +119,15 @@ def made_by(text, known, making):
                 yield kind, name, found.start()
 
 
-def with_headers(path, text, read, seen=()):
-    """The text of a file and of its neighbours that it includes, whose macros it may use."""
+def with_headers(path, text, read, seen=None):
+    """The text of a file and of the headers of its component that it includes, whose macros it may use."""
+    seen = {path} if seen is None else seen
     yield text
-    for name in re.findall(r'^#include "([\w/]+\.(?:h|inc))"', text, flags=re.M):
+    for name in re.findall(r'^#include "([\w/]+\.(?:h|inc|cuh))"', text, flags=re.M):
         header = f"csrc/{name}" if "/" in name else path.rpartition("/")[0] + "/" + name
         if header not in seen and (inner := read(header)) is not None:
-            yield from with_headers(header, inner, read, (*seen, header))
+            seen.add(header)
+            yield from with_headers(header, inner, read, seen)
 
 
 def definitions(path, text, read):

@@ -1,7 +1,7 @@
 /* The generator behind every random operator: mt19937 as PyTorch's CPU generator draws it
  * (Matsumoto and Nishimura, 1998). Header only, so that kernels draw without calling the core. Kernels of a
  * device draw from a function of seed and counter, and only move `offset`: Note [Device draws] in
- * cuda/philox.h. */
+ * cuda/random/philox.cuh. */
 #ifndef RL_CONTRACT_RANDOM_H
 #define RL_CONTRACT_RANDOM_H
 #include <stdbool.h>

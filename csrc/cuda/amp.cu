@@ -1,5 +1,5 @@
 /* What a gradient scaler does, without a word to the CPU: its scale and what it found stay on the device. */
-#include "lists.h"
+#include "multi_tensor.cuh"
 
 template <class C> static __device__ void unscale_at(int dtype, void *p, int64_t i, C factor, float *found) {
     const C x = cuda_load<C>(dtype, p, i);

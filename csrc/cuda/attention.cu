@@ -1,7 +1,7 @@
 /* Flash attention (Dao et al., 2022) and its gradients, by warps: a warp has one query, or one key, and takes
  * 32 of the others at a time, so that no matrix of weights is kept. */
-#include "gemm.h"
-#include "reduce.h"
+#include "block_reduce.cuh"
+#include "cuda/gemm/gemm.cuh"
 
 enum { QUERY, KEY, VALUE, MASK, OUT, LSE, GRAD, BY_QUERY, BY_KEY, BY_VALUE, MATRICES };
 enum { BATCH_DIMS = 6, PIECES = 4, GROUP = PIECES * CUDA_WARP }; /* a lane sums PIECES columns */

@@ -1,5 +1,5 @@
 /* Limits: numbers, or tensors that broadcast. */
-#include "elementwise.h"
+#include "elementwise.cuh"
 #include <cmath>
 
 enum { CLAMP, FILL, MORE, LESS, BETWEEN, KEPT };

@@ -1,6 +1,6 @@
 /* Negative log likelihood and its gradient. Reductions: 0 none, 1 mean, 2 sum. */
-#include "dims.h"
-#include "reduce_dims.h"
+#include "cuda/reduce/reduce.cuh"
+#include "walk.cuh"
 
 enum { NONE, MEAN };
 
@@ -108,10 +108,10 @@ template <class C> static rl_status nll_values(rl_call *k, const nll &l, const r
 CUDA_KERNEL(cuda_nll_loss) {
     const rl_view *x = rl_in(k, 0);
     nll l;
-    cuda_dims first, target;
+    cuda_subview first, target;
     if (nll_begin(k, &l, 1, x) != RL_OK) return RL_FAIL;
-    cuda_dims_pick(&first, x, all_but_classes(x));
-    cuda_dims_spread(&target, rl_in(k, 1), &first.view, ~(uint64_t)0);
+    cuda_subview_pick(&first, x, all_but_classes(x));
+    cuda_subview_spread(&target, rl_in(k, 1), &first.view, ~(uint64_t)0);
     const rl_view *views[3] = {&target.view, &first.view, k->out[0]};
     if (rl_int(k, 3) == NONE && x->ndim > 1)
         return x->dtype == RL_F64 ? nll_values<double>(k, l, views) : nll_values<float>(k, l, views);
@@ -142,13 +142,13 @@ template <class C> static rl_status nll_backward(rl_call *k, const nll &l, const
 
 CUDA_KERNEL(cuda_nll_loss_backward) {
     const rl_view *out = k->out[0];
-    cuda_dims target, grad, number;
+    cuda_subview target, grad, number;
     cuda_walk w;
     nll l;
     if (out->numel == 0) return RL_OK;
-    cuda_dims_spread(&target, rl_in(k, 2), out, all_but_classes(out));
-    cuda_dims_spread(&grad, rl_in(k, 0), out, all_but_classes(out));
-    cuda_dims_number(&number, out, ~all_but_classes(out));
+    cuda_subview_spread(&target, rl_in(k, 2), out, all_but_classes(out));
+    cuda_subview_spread(&grad, rl_in(k, 0), out, all_but_classes(out));
+    cuda_subview_number(&number, out, ~all_but_classes(out));
     const rl_view *views[4] = {out, &target.view, &grad.view, &number.view};
     if (!cuda_walk_make_along(&w, views, 4)) return RL_UNSUPPORTED;
     if (nll_begin(k, &l, 2, out) != RL_OK) return RL_FAIL;

@@ -2,7 +2,7 @@
  * whose threads take the states of one step of time; sums are made in one order, so that results repeat.
  * attr[0]: the length of the longest target. */
 #include "device.h"
-#include "types.h"
+#include "types.cuh"
 
 enum { EXAMPLES = 64, THREADS = 128 }; /* of a launch, of a block */
 typedef struct {

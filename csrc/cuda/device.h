@@ -35,7 +35,7 @@ bool rl_cuda_can_access(int index, int peer);
 int rl_cuda_driver_version(void);
 void rl_cuda_index_limit(int64_t limit); /* for tests: where kernels begin to count in 64 bits */
 
-/* ---- memory of a device: Note [Blocks] in allocator.cu ---- */
+/* ---- memory of a device: Note [Blocks] in runtime/allocator.cu ---- */
 void *rl_cuda_alloc(int index, size_t bytes, void *stream); /* in the order of the stream, as its end is */
 void rl_cuda_free(int index, void *p);
 void rl_cuda_record(int index, void *p, int stream_index, void *stream); /* p is in use there, too */
@@ -95,7 +95,7 @@ rl_kernel_fn rl_cuda_kernel(const char *name);
 rl_status rl_cuda_begin(rl_call *k, const rl_view *v); /* makes v's GPU the current one */
 rl_status rl_cuda_end(rl_call *k);                     /* did the launch succeed? */
 rl_status rl_cuda_fail(rl_call *k);                    /* RL_FAIL, with the last error */
-/* A word of the call's GPU that a kernel gives a code by cuda_fault() in launch.h when it finds, say, an
+/* A word of the call's GPU that a kernel gives a code by cuda_fault() in launch.cuh when it finds, say, an
  * index out of range; whoever waits for the GPU next gets the error. Asked for after rl_cuda_begin; NULL:
  * RL_FAIL. */
 unsigned *rl_cuda_fault(rl_call *k);

@@ -1,8 +1,8 @@
 /* Distances between rows: Note [Distances] in kernels/shared/distance.h. A thread for each distance; going
  * back, one for each number of a row, which gathers from all distances of its row in one order. */
-#include "kernels/shared/distance.h"
 #include "device.h"
-#include "walk.h"
+#include "walk.cuh"
+#include "kernels/shared/distance.h"
 
 /* A view that stretches over batches: offsets of the first CUDA_DIMS - 2 dims, and steps of the last two. */
 typedef struct {

@@ -1,6 +1,6 @@
 /* Sliding blocks of images as columns, and back: a thread for each element of the result. */
 #include "contract/window.h"
-#include "planes.h"
+#include "planes.cuh"
 
 typedef struct {
     cuda_planes image, columns; /* columns: (N, 1, 1, channels and places in a kernel, blocks) */

@@ -1,5 +1,5 @@
-/* One operand: signs, rounding, roots, questions whose answer is 0 or 1. */
-#include "elementwise.h"
+/* Operators of one operand: signs, rounding, roots, questions whose answer is 0 or 1; functions of floats. */
+#include "elementwise.cuh"
 #include <cfloat>
 #include <cmath>
 
@@ -149,21 +149,21 @@ CUDA_KERNEL(cuda_nan_to_num) {
 }
 
 /* ---- gradients: a is that of the result, b what the forward operator answered ---- */
-enum { SIGMOID, TANH };
+enum { SIGMOID_BACKWARD, TANH_BACKWARD };
 template <class C> struct math_backward : cuda_job<C> {
     enum { INPUTS = 2, VECTOR = 4, HAS_INTS = 0 };
     template <int V> __device__ void operator()(const C (&x)[2][V], C (&y)[V]) const {
         switch (this->op) {
-            CUDA_CASE_2(SIGMOID, a * (1 - b) * b)
-            CUDA_CASE_2(TANH, a * (1 - b * b))
+            CUDA_CASE_2(SIGMOID_BACKWARD, a * (1 - b) * b)
+            CUDA_CASE_2(TANH_BACKWARD, a * (1 - b * b))
         }
     }
 };
 CUDA_KERNEL(cuda_sigmoid_backward) {
-    return cuda_elementwise<math_backward>(k, SIGMOID);
+    return cuda_elementwise<math_backward>(k, SIGMOID_BACKWARD);
 }
 CUDA_KERNEL(cuda_tanh_backward) {
-    return cuda_elementwise<math_backward>(k, TANH);
+    return cuda_elementwise<math_backward>(k, TANH_BACKWARD);
 }
 
 /* ---- mantissa and exponent ---- */
@@ -196,3 +196,58 @@ CUDA_KERNEL(cuda_frexp) {
         frexp_launch<float>(k, w);
     return rl_cuda_end(k);
 }
+
+/* ==== functions of floats, as the C library has them; and the one that it lacks ==== */
+/* clang-format off */
+#define FLOAT_FUNCTIONS(X)                                                                                   \
+    X(math_float, exp, exp(a))                                                                               \
+    X(math_float, exp2, exp2(a))                                                                             \
+    X(math_float, expm1, expm1(a))                                                                           \
+    X(math_float, log, log(a))                                                                               \
+    X(math_float, log2, log2(a))                                                                             \
+    X(math_float, log10, log10(a))                                                                           \
+    X(math_float, log1p, log1p(a))                                                                           \
+    X(math_float, sin, sin(a))                                                                               \
+    X(math_float, cos, cos(a))                                                                               \
+    X(math_float, tan, tan(a))                                                                               \
+    X(math_float, asin, asin(a))                                                                             \
+    X(math_float, acos, acos(a))                                                                             \
+    X(math_float, atan, atan(a))                                                                             \
+    X(math_float, sinh, sinh(a))                                                                             \
+    X(math_float, cosh, cosh(a))                                                                             \
+    X(math_float, tanh, tanh(a))                                                                             \
+    X(math_float, asinh, asinh(a))                                                                           \
+    X(math_float, acosh, acosh(a))                                                                           \
+    X(math_float, atanh, atanh(a))                                                                           \
+    X(math_float, erf, erf(a))                                                                               \
+    X(math_float, erfc, erfc(a))                                                                             \
+    X(math_float, erfinv, (C)erf_inverse((double)a))                                                         \
+    X(math_float, sigmoid, 1 / (1 + exp(-a)))
+/* clang-format on */
+enum { FLOAT_FUNCTIONS(CUDA_TAG) };
+
+/* A guess good to 2e-3 (Winitzki, 2008), then Halley's steps, each of which triples the digits. Near 1 the
+ * steps go through erfc(), where erf() has no digits left. */
+static __device__ double erf_inverse(double y) {
+    const double size = fabs(y), a = 0.147, two_over_pi = 0.63661977236758134308;
+    if (!(size < 1)) return size == 1 ? y * (double)INFINITY : (double)NAN;
+    if (size == 0) return y;
+    const double l = log1p(-size * size), h = two_over_pi / a + l / 2;
+    double x = sqrt(sqrt(h * h - l / a) - h);
+    CUDA_ROLLED
+    for (int i = 0; i < 3; i++) {
+        const double miss = size < 0.5 ? erf(x) - size : (1 - size) - erfc(x);
+        const double slope = 1.12837916709551257390 * exp(-x * x);
+        x -= miss / (slope + x * miss);
+    }
+    return copysign(x, y);
+}
+
+template <class C> struct math_float : cuda_job<C> {
+    enum { INPUTS = 1, VECTOR = 1, HAS_INTS = 0 };
+    template <int V> __device__ void operator()(const C (&x)[1][V], C (&y)[V]) const {
+        switch (this->op) { FLOAT_FUNCTIONS(CUDA_LINE_1) }
+    }
+};
+
+FLOAT_FUNCTIONS(CUDA_LINE_KERNEL)

@@ -5,7 +5,7 @@
  *   counts on the device   a launch before moves them on and writes s[] of each parameter to device memory,
  *                          so that nobody asks the device: capturable=True, fused=True
  * Where found_inf is not 0, all launches leave at once, and no count moves. */
-#include "lists.h"
+#include "multi_tensor.cuh"
 #include "kernels/shared/optim.h"
 #include <cstring>
 

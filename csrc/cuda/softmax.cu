@@ -1,5 +1,5 @@
 /* softmax and log_softmax along one dim, and their gradients. */
-#include "lines.h"
+#include "cuda/reduce/lines.cuh"
 #include <math.h>
 
 enum { SOFTMAX, LOG_SOFTMAX, SAFE_SOFTMAX }; /* safe: 0 where all is -inf */

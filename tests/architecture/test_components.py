@@ -10,7 +10,9 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
-SOURCES = sorted(p for kind in ("c", "h", "inc", "cu", "def") for p in (ROOT / "csrc").rglob(f"*.{kind}"))
+SOURCES = sorted(
+    p for kind in ("c", "h", "inc", "cu", "cuh", "def") for p in (ROOT / "csrc").rglob(f"*.{kind}")
+)
 PYTHON = sorted(
     p for folder in ("pysrc", "tests", "benchmarks", "examples") for p in (ROOT / folder).rglob("*.py")
 )
@@ -36,7 +38,8 @@ TABLE_READERS = {
 TOUCHES_MEMORY = {"contract/view.h", "core/storage.c"}
 KEEPS_STATE = {
     *("kernels/dnnl/load.c", "kernels/lapack/load.c"),
-    *(f"cuda/{name}.cu" for name in ("allocator", "device", "errors", "host", "kernels", "philox", "stream")),
+    *(f"cuda/runtime/{name}.cu" for name in ("allocator", "device", "errors", "host", "stream")),
+    "cuda/random/philox.cu",
 }
 ALLOCATORS = (
     "malloc|calloc|realloc|free|aligned_alloc|posix_memalign|strdup|alloca|cudaMalloc\\w*|cudaFree\\w*"
@@ -122,7 +125,7 @@ def comments(text):
 def files_named_exist(path, text):
     """A file that a comment names: a neighbour, or a path from csrc/ or from the root."""
     places = [(ROOT / "csrc" / path).parent, ROOT / "csrc", ROOT]
-    for name in re.findall(r"(?<![\w/.<*])[\w/]+\.(?:c|h|inc|cu|def|py|md)\b(?!\w)", comments(text)):
+    for name in re.findall(r"(?<![\w/.<*])[\w/]+\.(?:c|h|inc|cuh?|def|py|md)\b(?!\w)", comments(text)):
         if name != "Python.h" and not any((place / name).exists() for place in places):
             yield f"{path} names {name}, which is not there"
 
@@ -188,7 +191,7 @@ def names(path, text):
             if not name.startswith(prefix) and "##" not in name:
                 yield f"{path}: kernel {name} does not start with {prefix}"
     defined = r"^(?!static|typedef|#|return|else|template)[A-Za-z_][\w \*]*?[ \*](\w+)\([^;{}]*\)\s*\{"
-    if path.endswith((".h", ".inc")):
+    if path.endswith((".h", ".inc", ".cuh")):
         return  # what a header defines is static inline, or a body that its includer names
     for name in re.findall(defined, re.sub(r"__global__[^{]*", "", clean), flags=re.M):
         if not name.startswith(("rl_", "shape_", "compose_", "PyInit_", *KERNEL_PREFIXES)):
@@ -273,7 +276,7 @@ BREAKS = [
     (include_direction, "module/call.c", '#include "kernels/simd/conv.h"'),
     (include_direction, "contract/kernel.h", '#include "core/view.h"'),
     (include_direction, "kernels/ref/create.c", '#include "core/view.h"'),
-    (include_direction, "cuda/arith.cu", '#include "kernels/ref/loops.h"'),
+    (include_direction, "cuda/arithmetic.cu", '#include "kernels/ref/loops.h"'),
     (include_direction, "object/tensor.c", '#include "autograd/autograd.h"'),
     (include_direction, "unpickle/zip.c", '#include "ops/shape/shape.h"'),
     (include_direction, "core/view.c", '#include "contract/loops.h"'),
@@ -281,7 +284,7 @@ BREAKS = [
     (python_below, "core/view.c", "#include <Python.h>"),
     (python_below, "unpickle/zip.c", "static PyObject *x;"),
     (python_below, "kernels/ref/create.c", "int f(void) { return PyErr_Occurred() != NULL; }"),
-    (python_below, "cuda/arith.cu", "#include <Python.h>"),
+    (python_below, "cuda/arithmetic.cu", "#include <Python.h>"),
     (table_readers, "history/node.c", '#include "ops/declarations/all.def"'),
     (table_readers, "ops/select.c", '#include "declarations/conv.def"'),
     (head_comment, "core/view.c", None),
@@ -293,13 +296,13 @@ BREAKS = [
     (memory_door, "kernels/ref/create.c", "void *p = v->storage->mem_;"),
     (kernels_own_nothing, "kernels/ref/create.c", "void *p = malloc(3);"),
     (kernels_own_nothing, "kernels/dnnl/plan.c", "free(p);"),
-    (kernels_own_nothing, "cuda/arith.cu", "cudaMallocAsync(&p, n, s);"),
+    (kernels_own_nothing, "cuda/arithmetic.cu", "cudaMallocAsync(&p, n, s);"),
     (kernels_own_nothing, "kernels/ref/create.c", "static int calls;"),
     (kernels_own_nothing, "kernels/ref/create.c", "void f(void) { static int calls = 0; }"),
     (kernels_own_nothing, "kernels/ref/create.c", "static struct {\n    int n;\n} cache;"),
     (kernels_own_nothing, "kernels/ref/create.c", "static void (*hook)(void);"),
     (kernels_own_nothing, "kernels/ref/create.c", "_Thread_local int depth = 0;"),
-    (kernels_own_nothing, "cuda/arith.cu", "static thread_local int depth;"),
+    (kernels_own_nothing, "cuda/arithmetic.cu", "static thread_local int depth;"),
     (names, "core/view.c", "int view_copy(int a) {\n}"),
     (names, "call/dispatcher.c", "PyObject *call_it(PyObject *a) {\n}"),
     (names, "core/view.c", "int ref_copy(int a) {\n}"),
@@ -338,7 +341,7 @@ GOOD = [
         '#include "loops.h"\nstatic const int n[] = {1};\nRL_KERNEL(ref_copy) {\n    int64_t x = 1;\n}\n',
     ),
     ("kernels/dnnl/load.c", '#include "plan.h"\nstatic void *library;\n'),
-    ("cuda/arith.cu", '#include "walk.h"\ntemplate <class T> static void launch(int a) {\n}\n'),
+    ("cuda/arithmetic.cu", '#include "walk.cuh"\ntemplate <class T> static void launch(int a) {\n}\n'),
     (
         "derivatives/new.c",
         '#include "autograd/autograd.h"\nFORMULA(new) {\n    TO(0, OP(mul, G, X(1)));\n}\n',
@@ -385,7 +388,7 @@ def test_headings_of_docstrings_are_underlined():
 
 def test_sources_are_where_the_rules_look():
     found = {str(p.relative_to(ROOT / "csrc")) for p in SOURCES}
-    assert {"init.c", "core/view.h", "kernels/ref/loops.c", "cuda/arith.cu", ALL_ROWS} <= found
+    assert {"init.c", "core/view.h", "kernels/ref/loops.c", "cuda/arithmetic.cu", ALL_ROWS} <= found
     assert {component(path) for path in found} == set(COMPONENTS) | TOPS
 
 

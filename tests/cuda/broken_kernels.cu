@@ -1,6 +1,6 @@
 /* Kernels that are wrong in one way each, and their like that are right: `broken_kernels NAME` runs one on
  * the simulated device and prints what the checks found. Built and read by test_checks.py. */
-#include "cuda/launch.h"
+#include "cuda/launch.cuh"
 #include "cuda/sim/control.h"
 #include <cstdio>
 #include <cstring>

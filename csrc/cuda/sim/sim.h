@@ -80,7 +80,7 @@ void drain(cudaStream_t stream);
 bool is_of_device(cudaStream_t stream); /* of the current one: kernels and events demand it */
 unsigned random_below(unsigned n);
 
-/* ---- one call of the runtime: may it go on? error.cpp ---- */
+/* ---- one call of the runtime: may it go on? device.cpp ---- */
 class Call {
     std::lock_guard<std::recursive_mutex> lock_;
 
@@ -92,7 +92,7 @@ class Call {
 void break_device(cudaError_t error); /* all later calls answer with this */
 bool is_broken(void);
 
-/* ---- reports: report.cpp ---- */
+/* ---- reports: check.cpp ---- */
 void report(const std::string &what, const void *pc = nullptr, const void *address = nullptr);
 extern std::string kernel_name;
 
