@@ -29,7 +29,7 @@ CALLED = {
 
 
 def family(path):
-    """A family is a file or a folder: conv of kernels/simd/conv/direct.c, kernels/ref/conv.c, cuda/conv.cu."""
+    """A family is a file or a folder: conv of kernels/simd/conv/direct.c and of cuda/conv.cu."""
     own = pathlib.PurePath(path)
     name = own.parent.name if own.parent.parent.name in TIERS else own.stem
     return CALLED.get(name) or CALLED.get(name.partition("_")[0], name.partition("_")[0])

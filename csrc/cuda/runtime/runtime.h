@@ -16,7 +16,7 @@ rl_status rl_cuda_waited(int index, cudaStream_t stream, bool all);
 
 /* ---- device.cu ---- */
 rl_status rl_cuda_sent(rl_call *k); /* rl_cuda_end that never waits: a lock may be held */
-bool rl_cuda_forked(void); /* in the child of a process that used CUDA */
+bool rl_cuda_forked(void);          /* in the child of a process that used CUDA */
 rl_status rl_cuda_select(int index);
 
 /* The device that CUDA works on, until the end of the block. */
