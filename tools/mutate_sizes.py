@@ -196,10 +196,11 @@ def main():
     print("| size | too small |\n| --- | --- |", flush=True)
     asked = [(size, place) for size, place in enumerate(places(), 1) if given.only in ("", place[0].name)]
     for size, (path, line, text) in asked[:: given.every]:
+        where = f"{path.relative_to(ROOT / 'csrc' / 'kernels')}:{line}"
         said = calls.misses(size, by_size.get(size, []))
         missing = "**nobody notices**" if size in by_size else "**no call asks for it**"
-        print(f"| `{path.name}:{line}` `{text}` | {said or missing} |", flush=True)
-        survivors += [f"{path.name}:{line}"] if not said else []
+        print(f"| `{where}` `{text}` | {said or missing} |", flush=True)
+        survivors += [where] if not said else []
     total = len(asked[:: given.every])
     print(f"{total - len(survivors)} of {total} noticed")
     sys.exit(f"not noticed: {', '.join(survivors)}" if survivors else 0)

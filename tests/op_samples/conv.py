@@ -112,7 +112,7 @@ _GRADIENTS = {
         _gradients((5, 6, 4), (4, 1, 3, 2, 3), (3, 3, 4), (2, 2, 1), (1, 0, 1), 1, 2),
     ],
 }
-# sizes that the tiles of kernels/simd/conv_tile.h take: lanes that fill no vector, several blocks of them,
+# sizes that the tiles of kernels/simd/conv/indirect_gemm.h take: lanes that fill no vector, several blocks,
 # planes smaller than a tile, strides, dilation, groups; few channels in a row of the window
 _TILES = {
     1: [

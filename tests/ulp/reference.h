@@ -1,4 +1,4 @@
-/* The functions that tests/ulp/ulp.c measures: a name, as in csrc/kernels/simd/vector_*_impl.inc after math_,
+/* The functions that tests/ulp/ulp.c measures: a name, as in csrc/kernels/simd/vmath after math_,
  * and its value for a double x. */
 #define FUNCTIONS(F)                                                                                         \
     F(exp, 0.57, exp(x))                                                                                     \

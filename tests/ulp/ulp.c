@@ -14,12 +14,12 @@
 
 #define SIMD_BITS 256
 #include "kernels/simd/isa.h"
-#include "kernels/simd/vector_math_impl.inc"
+#include "kernels/simd/vmath/math_impl.inc"
 #include "ulp_body.h"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "kernels/simd/isa.h"
-#include "kernels/simd/vector_math_impl.inc"
+#include "kernels/simd/vmath/math_impl.inc"
 #include "ulp_body.h"
 
 enum { BLOCK = 4096, ISAS = 2 };

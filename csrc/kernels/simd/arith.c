@@ -1,6 +1,6 @@
 /* Arithmetic of two and three operands, and what a mask chooses. */
-#define V_FUNCTIONS "vector_math_impl.inc"
-#define V_EITHER    "vector_rest_impl.inc"
+#define V_FUNCTIONS "kernels/simd/vmath/math_impl.inc"
+#define V_EITHER    "kernels/simd/vmath/remainder_impl.inc"
 #define V_LINES     "arith_ops.h"
 #include "lines.h"
 #include "kernels/shared/walk.h"

@@ -4,25 +4,25 @@
 #define SIMD_BITS 256
 #include "isa.h"
 #ifdef RL_SIMD_X86
-#include "vector_math_impl.inc"
-#include "vector_sums_impl.inc"
+#include "kernels/simd/vmath/math_impl.inc"
+#include "kernels/simd/vmath/sums_impl.inc"
 #include "attention_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_math_impl.inc"
-#include "vector_sums_impl.inc"
+#include "kernels/simd/vmath/math_impl.inc"
+#include "kernels/simd/vmath/sums_impl.inc"
 #include "attention_impl.inc"
 #undef SIMD_BITS
 #define SIMD_DOUBLE
 #define SIMD_BITS 256
 #include "isa.h"
-#include "vector_wide_impl.inc"
+#include "kernels/simd/vmath/wide_impl.inc"
 #include "attention_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_wide_impl.inc"
+#include "kernels/simd/vmath/wide_impl.inc"
 #include "attention_impl.inc"
 
 static const attention_kit *kit_of(const rl_call *k, bool doubles) {

@@ -18,7 +18,7 @@
 #ifndef RL_KERNELS_SIMD_ATTENTION_H
 #define RL_KERNELS_SIMD_ATTENTION_H
 #include "kernels/shared/attention.h"
-#include "product_gemm.h"
+#include "kernels/simd/gemm/gemm.h"
 #include <string.h>
 
 /* A block of scores; elements are those that are computed with. */

@@ -1,7 +1,7 @@
 /* Attention forward: Note [Attention in blocks] in kernels/simd/attention.h. */
 #include "attention.h"
 #include "common.h"
-#include "product_thin.h"
+#include "kernels/simd/gemm/gemm.h"
 
 enum { CHUNK = 4 * ATTENTION_BLOCK, KEYS = 512 };
 enum { QUERIES, SCORES, SUMS, MOST, TOTAL, MASK, PANELS, VALUES, PARTS };

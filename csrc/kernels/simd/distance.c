@@ -1,14 +1,33 @@
-/* Distances between rows and their gradients, by vectors. */
-#include "distance.h"
+/* Distances between rows, many at once. */
+#include "common.h"
+#include "kernels/shared/distance.h"
+
+/* ---- distances between rows, many at once: Note [Distances] in kernels/shared/distance.h ---- */
+/* Note [Distance tiles]
+ *
+ *              panel: NR rows of second, turned,     a task is one panel against CHUNK rows of first;
+ *                     DEPTH numbers at a time        a tile of rows by NR distances stays in registers
+ *   first      ┌───┬───┬
+ *   CHUNK rows │   │   │
+ *              ├───┼───┼ */
+enum { DISTANCE_ROWS = 4, DISTANCE_DEPTH = 512, DISTANCE_CHUNK = 256 };
+
+typedef struct {
+    rl_distances d;
+    rl_rooms rooms; /* a panel for each thread */
+    int64_t chunks, panels;
+} distance_job;
+
+/* ---- distances between rows and their gradients, by vectors ---- */
 #define SIMD_BITS 256
 #include "isa.h"
 #ifdef RL_SIMD_X86
-#include "vector_math_impl.inc"
+#include "kernels/simd/vmath/math_impl.inc"
 #include "distance_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_math_impl.inc"
+#include "kernels/simd/vmath/math_impl.inc"
 #include "distance_impl.inc"
 #undef SIMD_BITS
 #define SIMD_DOUBLE

@@ -4,7 +4,8 @@
 #include "moves.h"
 
 /* Note [Lines]
- * An element-wise kernel is one line of arithmetic on vectors, in a family's file of lines (act_ops.h):
+ * An element-wise kernel is one line of arithmetic on vectors, in a family's file of lines
+ * (activation_ops.h):
  *
  *   V_FLOATS(leaky_relu, 0.15, 1, KEEP, (rl_num(k, 1)), v_pick(v_is_less(v_zero(), a), a, v_mul(a, s0)))
  *     │      │           │     │  │     │               └ of the operands a, b, c, d, e and the numbers

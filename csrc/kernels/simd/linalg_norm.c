@@ -1,8 +1,8 @@
 /* Norms of the orders that need no power function. */
-#include "reduce.h"
+#include "kernels/simd/reduce/reduce.h"
 #ifdef RL_SIMD_X86
-#define FOLD_BODY "linalg_norm_impl.inc"
-#include "reduce_widths.h"
+#define FOLD_BODY "kernels/simd/linalg_norm_impl.inc"
+#include "kernels/simd/reduce/widths.inc"
 
 FOLD_CODE(count_code, norm_count, )
 FOLD_CODE(sum_code, norm_sum, )

@@ -1,9 +1,8 @@
 /* Compiles the lines of a family (Note [Lines]) and makes its kernels. A file says what it needs:
  *
- *   #define V_FUNCTIONS "vector_math_impl.inc"      functions of vectors that the lines use; or nothing
- *   #define V_EITHER    "vector_rest_impl.inc"      ... of vectors of doubles as well; or nothing
- *   #define V_LINES     "math_ops.h"
- *   #include "lines.h" */
+ *   #define V_FUNCTIONS "kernels/simd/vmath/math_impl.inc"      functions of vectors that the lines use; or
+ * nothing #define V_EITHER    "kernels/simd/vmath/remainder_impl.inc"      ... of vectors of doubles as well;
+ * or nothing #define V_LINES     "math_ops.h" #include "lines.h" */
 #include "elementwise.h"
 #ifdef RL_SIMD_X86
 

@@ -1,5 +1,5 @@
 /* Functions of one operand. */
-#define V_FUNCTIONS "vector_math_impl.inc"
+#define V_FUNCTIONS "kernels/simd/vmath/math_impl.inc"
 #define V_LINES     "math_ops.h"
 #include "lines.h"
 #ifdef RL_SIMD_X86

@@ -10,21 +10,21 @@ static const double rnn_tanh_series[] = {
 
 #define SIMD_BITS 256
 #include "isa.h"
-#include "vector_math_impl.inc"
+#include "kernels/simd/vmath/math_impl.inc"
 #include "rnn_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "vector_wide_impl.inc"
+#include "kernels/simd/vmath/wide_impl.inc"
 #include "rnn_impl.inc"
 #undef SIMD_BITS
 #undef SIMD_DOUBLE
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_math_impl.inc"
+#include "kernels/simd/vmath/math_impl.inc"
 #include "rnn_impl.inc"
 #define SIMD_DOUBLE
 #include "isa.h"
-#include "vector_wide_impl.inc"
+#include "kernels/simd/vmath/wide_impl.inc"
 #include "rnn_impl.inc"
 
 RL_CHOOSER

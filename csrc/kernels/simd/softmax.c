@@ -31,15 +31,15 @@ enum { SPAN = 1024, STRETCH = 64 };
 static const double NUMBER_NS = 1; /* by exp */
 #define SIMD_BITS 256
 #include "isa.h"
-#include "vector_math_impl.inc"
-#include "vector_sums_impl.inc"
+#include "kernels/simd/vmath/math_impl.inc"
+#include "kernels/simd/vmath/sums_impl.inc"
 #include "softmax_rows_impl.inc"
 #include "softmax_columns_impl.inc"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_math_impl.inc"
-#include "vector_sums_impl.inc"
+#include "kernels/simd/vmath/math_impl.inc"
+#include "kernels/simd/vmath/sums_impl.inc"
 #include "softmax_rows_impl.inc"
 #include "softmax_columns_impl.inc"
 

@@ -1,5 +1,5 @@
 /* Special functions of floats. */
-#define V_FUNCTIONS "vector_special_impl.inc"
+#define V_FUNCTIONS "kernels/simd/vmath/special_impl.inc"
 #define V_LINES     "special_ops.h"
 #include "lines.h"
 

@@ -1,0 +1,70 @@
+/* The largest elements of windows and where they stand. */
+#include "pool.h"
+#ifdef RL_SIMD_X86
+#define SIMD_BITS 256
+#include "kernels/simd/isa.h"
+#include "words_impl.inc"
+#include "indices_impl.inc"
+#include "lines_impl.inc"
+#include "max_impl.inc"
+#define SIMD_DOUBLE
+#include "kernels/simd/isa.h"
+#include "words_impl.inc"
+#include "indices_impl.inc"
+#include "lines_impl.inc"
+#include "max_impl.inc"
+#undef SIMD_DOUBLE
+#undef SIMD_BITS
+#define SIMD_BITS 512
+#include "kernels/simd/isa.h"
+#include "words_impl.inc"
+#include "indices_impl.inc"
+#include "lines_impl.inc"
+#include "max_impl.inc"
+#define SIMD_DOUBLE
+#include "kernels/simd/isa.h"
+#include "words_impl.inc"
+#include "indices_impl.inc"
+#include "lines_impl.inc"
+#include "max_impl.inc"
+#undef SIMD_DOUBLE
+#undef SIMD_BITS
+
+RL_CHOOSER
+static rl_status places_run(rl_call *k, bool adaptive) {
+    places_job s = {0};
+    pool_job *j = &s.job;
+    const rl_view *x = rl_in(k, 0), *out = k->out[0];
+    if (k->n_out != 2 || !rl_is_contiguous(out) || !rl_is_contiguous(k->out[1])) return RL_UNSUPPORTED;
+    rl_status read = simd_pool_read(k, j, x, out, adaptive);
+    if (read != RL_OK) return read;
+    /* a wide window is looked through by itself */
+    bool wide = j->plan.dilation[2] == 1 && j->kernel[2] > (j->stride[2] <= 2 ? 16 : 4);
+    bool lines = !wide && places_lines(&s);
+    if (!lines && j->plan.dilation[2] != 1) return RL_UNSUPPORTED;
+    if (!lines) j->line = 0;
+    if (simd_pool_begin(k, j, x, out) != RL_OK) return RL_FAIL;
+    s.indices = rl_data(k->out[1], RL_WRITE);
+    int64_t rows = j->planes * j->plan.out[0] * j->plan.out[1];
+    double seen = (double)(j->kernel[0] * j->kernel[1] * j->kernel[2]) * (double)j->plan.out[2];
+    k->svc->parallel(k, rows, 10 + POOL_NS * seen,
+                     pool_body_of(j, lines ? POOL_BODIES(places_rows) : POOL_BODIES(places_scan)), &s);
+    return simd_pool_end(k, j, out);
+}
+
+RL_KERNEL(simd_max_pool_places) {
+    return places_run(k, false);
+}
+RL_KERNEL(simd_adaptive_max_pool) {
+    return places_run(k, true);
+}
+#else
+RL_KERNEL(simd_max_pool_places) {
+    (void)k;
+    return RL_UNSUPPORTED;
+}
+RL_KERNEL(simd_adaptive_max_pool) {
+    (void)k;
+    return RL_UNSUPPORTED;
+}
+#endif
