@@ -1,6 +1,7 @@
 /* rushlight._C: the only file that sees all components. */
 #include "kernels/dnnl/load.h"
 #include "kernels/lapack/load.h"
+#include "autograd/autograd.h"
 #include "bindings/bindings.h"
 #include "call/call.h"
 #include "call/override.h"
@@ -262,6 +263,18 @@ static int adopt_functions(PyObject *m) {
     return home ? 0 : -1;
 }
 
+static void fill_upcalls(void) {
+    rl_upcalls = (struct rl_upcalls){
+        .compose = rl_composite_run,
+        .fallback_run = rl_fallback_asked() ? rl_fallback_run : NULL,
+        .node_watch = rl_anomaly_remember,
+        .formula_kind = &rl_formula_kind,
+        .leaf_kind = &rl_leaf_kind,
+        .copy_slices_kind = &rl_copy_slices_kind,
+        .pieces_kinds = {[RL_PIECES_CAT] = &rl_pieces_cat_kind, [RL_PIECES_STACK] = &rl_pieces_stack_kind},
+    };
+}
+
 static int fill_module(PyObject *m) {
     rl_fence_init();
     rl_blocks_init();
@@ -271,10 +284,8 @@ static int fill_module(PyObject *m) {
     rl_services_init();
     rl_services_vendor(dnnl_open);
     rl_dispatch_init();
-    rl_fallback_init();
+    fill_upcalls();
     if (rl_schema_init() != RL_OK) return rl_raise("rushlight") ? 0 : -1;
-    rl_composite_init();
-    rl_derivatives_init();
     int (*const parts[])(PyObject *) = {
         rl_raise_init,     rl_types_init,    rl_limits_init,    rl_device_type_init, rl_untyped_storage_init,
         rl_tensor_init,    rl_override_init, rl_parameter_init, rl_node_init,        rl_mode_init,

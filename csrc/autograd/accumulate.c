@@ -112,7 +112,7 @@ static int leaf_apply(rl_node *node, PyObject *const *grads, PyObject **results)
     if (leaf_store(leaf, grads[0]) < 0) return -1;
     return leaf->post_hooks ? rl_hooks_accumulated(leaf) : 0;
 }
-static const rl_node_kind leaf_kind = {.apply = leaf_apply};
+const rl_node_kind rl_leaf_kind = {.apply = leaf_apply};
 
 /* ---- CopySlices: the base after one of its views was written ---- */
 static PyObject *strided(PyObject *t, rl_node *node, int size, int stride, int64_t offset) {
@@ -164,13 +164,7 @@ static int slices_apply(rl_node *node, PyObject *const *grads, PyObject **result
     }
     return 0;
 }
-static const rl_node_kind copy_slices_kind = {.apply = slices_apply};
-
-int rl_grad_leaf_init(void) {
-    rl_leaf_kind = &leaf_kind;
-    rl_copy_slices_kind = &copy_slices_kind;
-    return 0;
-}
+const rl_node_kind rl_copy_slices_kind = {.apply = slices_apply};
 
 /* ---- a gradient must look like what it is the gradient of ---- */
 /* Dims that an expanded gradient only repeats need no sum: one copy, times their number. */

@@ -267,7 +267,7 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL}};
 
 int rl_grad_init(PyObject *m) {
-    if (rl_grad_leaf_init() < 0 || rl_function_init(m) < 0) return -1;
+    if (rl_function_init(m) < 0) return -1;
     RL_OWNED PyObject *method = PyDescr_NewMethod(rl_tensor_type, &backward_method);
     if (!method || PyObject_SetAttrString((PyObject *)rl_tensor_type, "backward", method) < 0) return -1;
     return PyModule_AddFunctions(m, functions);

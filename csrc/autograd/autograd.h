@@ -61,6 +61,7 @@ int rl_hooks_after(rl_node *node, PyObject **results, PyObject *const *grads);
 rl_mark rl_profiled_function(PyObject *cls); /* a Function's forward */
 
 /* ---- autograd/accumulate.c ---- */
+extern const rl_node_kind rl_leaf_kind, rl_copy_slices_kind;
 PyObject *rl_grad_zeros(const rl_meta *like);
 int rl_grad_add(PyObject **sum,
                 PyObject *grad_steal); /* *sum += grad, in place when nobody else can see it */
@@ -82,6 +83,5 @@ extern PyTypeObject *rl_function_type;
 extern const rl_node_kind rl_function_kind;
 int rl_function_init(PyObject *m);
 
-int rl_grad_leaf_init(void);
-void rl_grad_pieces_init(void);
+int rl_grad_init(PyObject *m);
 #endif

@@ -37,6 +37,11 @@ static inline bool rl_is_aligned(const void *p, int64_t item) {
 }
 rl_storage *rl_storage_of(const void *from, int64_t nbytes); /* a copy; NULL and a pending error */
 
+/* each file adds its types and functions to rushlight._C */
+int rl_tensor_init(PyObject *m);
+int rl_ops_init(PyObject *m);
+int rl_create_init(PyObject *m);
+
 /* bindings/attr.c */
 extern PyGetSetDef rl_tensor_getset[];
 extern PyMethodDef rl_tensor_methods[];

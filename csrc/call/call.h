@@ -4,10 +4,20 @@
 #include "override.h"
 #include "call.h"
 #include "core/device.h"
+#include "object/upcalls.h"
 #include "ops/schema.h"
 
 /* a function of its own: what few calls need costs the others no registers */
 #define RL_APART __attribute__((noinline))
+
+/* ---- operators called from C: call/dispatcher.c ---- */
+/* Runs an operator on arguments in schema order (borrowed). slots->u.t point into tensors. Owned result. */
+PyObject *rl_op_run(int op, rl_slot *args, int n);
+PyObject *rl_op_run_inplace(int op, rl_slot *args, int n); /* x.op_(...): args[0] is written */
+/* The usual short hands. */
+PyObject *rl_op_unary(int op, PyObject *x);
+PyObject *rl_op_binary(int op, PyObject *a, PyObject *b);
+int rl_tensor_copy(rl_tensor *to, rl_tensor *from); /* call/copy.c: to.copy_(from): casts and broadcasts */
 
 /* ---- call/names.c: what Python knows of the schemas ---- */
 int rl_names_init(void);
@@ -44,7 +54,7 @@ typedef struct {
 
 /* One call with everything it borrows from Python. */
 enum { RL_POOL = 160, RL_KEEP = 6 };
-typedef struct {
+typedef struct rl_bound {
     rl_call k;
     const rl_schema *schema;
     rl_look look;
@@ -151,8 +161,6 @@ PyObject *rl_call_view_inplace(rl_bound *b);
 PyObject *rl_call_out(rl_bound *b);
 PyObject *rl_call_composite_inplace(rl_bound *b);
 PyObject *rl_call_composite_out(rl_bound *b);
-/* How operators that are made of others are called: set by what stands above. */
-extern PyObject *(*rl_compose)(int op, rl_bound *b);
 /* call/autocast.c */
 uint32_t rl_autocast_ruled(const rl_operator *op); /* bits of the devices where it is on and op has a rule */
 int rl_autocast_arguments(rl_bound *b, uint32_t ruled); /* casts them, as the operator's rules say */
@@ -182,7 +190,7 @@ rl_status rl_hold_take(rl_hold *h, rl_call *k, bool results); /* with its result
 void rl_hold_end(rl_hold *h);
 
 /* call/fallback.c */
-/* Runs the call on the CPU; an error may be raised or pending. NULL where nobody asked for that. */
-extern rl_status (*rl_fallback_run)(const rl_operator *op, rl_call *k);
-void rl_fallback_init(void); /* reads RUSHLIGHT_CUDA_FALLBACK */
+bool rl_fallback_asked(void); /* RUSHLIGHT_CUDA_FALLBACK=1 */
+/* Runs the call on the CPU; an error may be raised or pending. */
+rl_status rl_fallback_run(const rl_operator *op, rl_call *k);
 #endif

@@ -134,7 +134,7 @@ static PyObject *dispatch(rl_bound *b, int how) {
     if (op->kind == RL_KIND_COMPOSITE)
         return b->out    ? rl_call_composite_out(b)
                : inplace ? rl_call_composite_inplace(b)
-                         : rl_compose((int)(op - rl_operators), b);
+                         : rl_upcalls.compose((int)(op - rl_operators), b);
     if (RL_UNLIKELY(rl_device_present) && op->lists && indexes_on_device(b) && indices_of_device(b) < 0)
         return NULL;
     if (inplace || (op->variants & RL_ONLY_INPLACE)) return rl_call_inplace(b);

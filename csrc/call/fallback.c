@@ -123,7 +123,7 @@ static rl_status run(fallback *f, const rl_operator *op, const rl_call *k) {
     return status == RL_OK && copy_back(f, op, k) < 0 ? RL_FAIL : status;
 }
 
-static rl_status run_on_cpu(const rl_operator *op, rl_call *k) {
+rl_status rl_fallback_run(const rl_operator *op, rl_call *k) {
     fallback *f = PyMem_Calloc(1, sizeof *f);
     if (!f) return rl_error_set(RL_MEMORY, "there is no memory for a call on the CPU");
     rl_status status = run(f, op, k);
@@ -132,7 +132,7 @@ static rl_status run_on_cpu(const rl_operator *op, rl_call *k) {
     return status;
 }
 
-void rl_fallback_init(void) {
+bool rl_fallback_asked(void) {
     const char *asked = getenv("RUSHLIGHT_CUDA_FALLBACK");
-    if (asked && strcmp(asked, "1") == 0) rl_fallback_run = run_on_cpu;
+    return asked && strcmp(asked, "1") == 0;
 }

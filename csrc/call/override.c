@@ -1,5 +1,6 @@
 /* Classes and modes that answer for functions themselves: see override.h. */
 #include "override.h"
+#include "call.h"
 #include "history/node.h"
 #include <string.h>
 

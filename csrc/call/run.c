@@ -226,8 +226,6 @@ static rl_status work_on_device(const rl_bound *b, rl_call *k, rl_results result
     return status;
 }
 
-rl_status (*rl_fallback_run)(const rl_operator *op, rl_call *k);
-
 static RL_APART rl_status run_on_device(const rl_bound *b, rl_call *k, rl_results results) {
     rl_hold hold;
     k->device = b->device;
@@ -235,9 +233,9 @@ static RL_APART rl_status run_on_device(const rl_bound *b, rl_call *k, rl_result
     if (rl_hold_take(&hold, k, true) != RL_OK) return RL_FAIL;
     rl_status status = work_on_device(b, k, results);
     rl_call_end(k);
-    if (status == RL_FAIL && rl_error_kind() == RL_NOTIMPL && rl_fallback_run) {
+    if (status == RL_FAIL && rl_error_kind() == RL_NOTIMPL && rl_upcalls.fallback_run) {
         rl_error_clear();
-        status = rl_fallback_run(b->schema->op, k);
+        status = rl_upcalls.fallback_run(b->schema->op, k);
     }
     rl_hold_end(&hold);
     return status;

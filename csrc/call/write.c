@@ -369,10 +369,8 @@ RL_APART PyObject *rl_call_out(rl_bound *b) {
 }
 
 /* ---- composites, whose results are copied to where they are wanted ---- */
-PyObject *(*rl_compose)(int op, rl_bound *b);
-
 static PyObject *composed(rl_bound *b) {
-    return rl_compose((int)(b->schema->op - rl_operators), b);
+    return rl_upcalls.compose((int)(b->schema->op - rl_operators), b);
 }
 
 RL_APART PyObject *rl_call_composite_out(rl_bound *b) {

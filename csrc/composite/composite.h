@@ -1,5 +1,7 @@
 /* Operators that are made of operators. */
 #ifndef RL_COMPOSITE_COMPOSITE_H
 #define RL_COMPOSITE_COMPOSITE_H
-void rl_composite_init(void); /* tells the dispatcher how to call them */
+#include "call/call.h"
+
+PyObject *rl_composite_run(int op, rl_bound *b);
 #endif

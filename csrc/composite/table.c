@@ -1,6 +1,5 @@
 /* Which function is a composite's. */
 #include "composite.h"
-#include "call/call.h"
 
 #define OP(id, ...)
 #define VIEW(id, ...)
@@ -14,10 +13,6 @@ static PyObject *(*const composed[RL_OP_COUNT])(rl_bound *) = {
 #include "ops/declarations/all.def"
 };
 
-static PyObject *run_composed(int op, rl_bound *b) {
+PyObject *rl_composite_run(int op, rl_bound *b) {
     return composed[op](b);
-}
-
-void rl_composite_init(void) {
-    rl_compose = run_composed;
 }

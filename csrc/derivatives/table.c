@@ -30,9 +30,4 @@ static int operator_apply(rl_node *node, PyObject *const *grads, PyObject **resu
     rl_values_drop(&g.v);
     return g.v.failed ? -1 : 0;
 }
-static const rl_node_kind operator_kind = {.apply = operator_apply};
-
-void rl_derivatives_init(void) {
-    rl_formula_kind = &operator_kind;
-    rl_grad_pieces_init();
-}
+const rl_node_kind rl_formula_kind = {.apply = operator_apply};

@@ -1,4 +1,5 @@
 /* Derivatives of views: gradients go back where the elements came from. */
+#include "derivatives.h"
 #include "formula.h"
 #include <string.h>
 
@@ -159,8 +160,4 @@ static int stack_run(rl_node *node, PyObject *const *grads, PyObject **results) 
     return pieces_run(node, grads, results, RL_OP_stack);
 }
 
-void rl_grad_pieces_init(void) {
-    static const rl_node_kind cat_kind = {.apply = cat_run}, stack_kind = {.apply = stack_run};
-    rl_pieces_kinds[RL_PIECES_CAT] = &cat_kind;
-    rl_pieces_kinds[RL_PIECES_STACK] = &stack_kind;
-}
+const rl_node_kind rl_pieces_cat_kind = {.apply = cat_run}, rl_pieces_stack_kind = {.apply = stack_run};

@@ -1,6 +1,7 @@
 /* Loading a file: replays what the reader of checkpoints wrote down and makes the Python objects, in a loop.
  */
 #include "internal.h"
+#include "call/call.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/storage.h"

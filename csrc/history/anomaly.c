@@ -3,10 +3,10 @@
  * one was made. */
 #include "node.h"
 
-bool rl_anomaly_mode, rl_anomaly_nan = true;
+bool rl_anomaly_nan = true;
 
 /* keeps the Python stack of the forward call in its metadata */
-static int remember(rl_node *node) {
+int rl_anomaly_remember(rl_node *node) {
     PyObject *metadata = rl_node_metadata(node);
     RL_OWNED PyObject *traceback = metadata ? PyImport_ImportModule("traceback") : NULL;
     RL_OWNED PyObject *stack = traceback ? PyObject_CallMethod(traceback, "format_stack", NULL) : NULL;
@@ -63,7 +63,6 @@ static PyObject *anomaly_set(PyObject *m, PyObject *args, PyObject *kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "p|p:set_anomaly_enabled", names, &mode, &check_nan))
         return NULL;
     rl_anomaly_mode = mode;
-    rl_node_watch = mode ? remember : NULL;
     rl_anomaly_nan = check_nan;
     Py_RETURN_NONE;
 }

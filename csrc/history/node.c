@@ -6,8 +6,7 @@
 PyTypeObject *rl_node_type;
 _Thread_local uint64_t rl_node_sequence;
 
-const rl_node_kind *rl_formula_kind, *rl_leaf_kind, *rl_copy_slices_kind;
-int (*rl_node_watch)(rl_node *node);
+bool rl_anomaly_mode;
 _Thread_local rl_node *rl_node_running;
 _Thread_local const bool *rl_node_unwanted;
 
@@ -71,7 +70,7 @@ rl_node *rl_node_alloc(PyTypeObject *type, const rl_node_kind *kind, const char 
     node->sequence = rl_node_sequence++;
     *words = (int64_t *)(node->saved + p->n_saved);
     rl_live_add(RL_LIVE_NODES, 1);
-    if (RL_UNLIKELY(rl_node_watch != NULL) && rl_node_watch(node) < 0) Py_CLEAR(node);
+    if (RL_UNLIKELY(rl_anomaly_mode) && rl_upcalls.node_watch(node) < 0) Py_CLEAR(node);
     return node;
 }
 
@@ -98,7 +97,7 @@ void rl_node_release(rl_node *node) {
         Py_CLEAR(node->saved[i].value);
         Py_CLEAR(node->saved[i].unpack);
     }
-    if (node->kind == rl_copy_slices_kind)
+    if (node->kind == rl_upcalls.copy_slices_kind)
         Py_CLEAR(node->owner); /* the node within has saved something, too */
 }
 
@@ -162,7 +161,7 @@ static void extras_free(rl_node *node) {
 
 /* a leaf must not find a node that is about to die */
 static void leaf_forget(rl_node *node) {
-    rl_tensor *leaf = node->kind == rl_leaf_kind ? (rl_tensor *)node->owner : NULL;
+    rl_tensor *leaf = node->kind == rl_upcalls.leaf_kind ? (rl_tensor *)node->owner : NULL;
     if (leaf && leaf->accumulator == node) leaf->accumulator = NULL;
 }
 
@@ -177,7 +176,7 @@ static void node_drop(rl_node *node) {
 /* For the garbage collector. A living leaf may still hand its AccumulateGrad out while that is done, so it is
  * left whole: each cycle through it leads through the leaf, or a dict of hooks, and they can be cleared. */
 int rl_node_clear(PyObject *self) {
-    if (((rl_node *)self)->kind != rl_leaf_kind) node_drop((rl_node *)self);
+    if (((rl_node *)self)->kind != rl_upcalls.leaf_kind) node_drop((rl_node *)self);
     return 0;
 }
 

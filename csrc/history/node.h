@@ -8,8 +8,7 @@
 #ifndef RL_HISTORY_NODE_H
 #define RL_HISTORY_NODE_H
 #include "core/device.h"
-#include "object/tensor.h"
-#include "ops/table.h"
+#include "object/upcalls.h"
 
 typedef struct {
     rl_node *to; /* NULL where an input needs no gradient */
@@ -75,10 +74,10 @@ struct rl_node {
     void *stream;         /* of a device: where the forward call ran */
 };
 extern PyTypeObject *rl_node_type;
+int rl_node_init(PyObject *m);
 extern bool rl_anomaly_mode, rl_anomaly_nan; /* detect_anomaly(): history/anomaly.c */
-/* told of every node that is made; NULL: nobody is */
-extern int (*rl_node_watch)(rl_node *node);
-void rl_anomaly_report(rl_node *node); /* an exception is set: warns where the node comes from, keeps it */
+void rl_anomaly_report(rl_node *node);  /* an exception is set: warns where the node comes from, keeps it */
+int rl_anomaly_remember(rl_node *node); /* where it was made */
 int rl_anomaly_init(PyObject *m);
 extern _Thread_local PyObject *rl_saved_hooks;
 extern _Thread_local uint64_t rl_node_sequence;
@@ -124,8 +123,6 @@ int rl_hooks_attach(rl_node *node, int nr, PyObject *hooks); /* runs them on res
 int rl_hooks_init(void);
 
 /* ---- history/record.c, history/view.c, history/saved.c ---- */
-extern const rl_node_kind *rl_formula_kind; /* set by derivatives: the formulas */
-extern const rl_node_kind *rl_leaf_kind, *rl_copy_slices_kind;
 /* The edge that a gradient of t goes to; owned node or NULL. -1: raised. */
 int rl_history_edge(rl_tensor *t, rl_edge *edge);
 int rl_history_link(rl_tensor *t, rl_edge *edge); /* ... of a new node, from t as it looks now */
@@ -154,8 +151,6 @@ rl_node *rl_history_node(const rl_recorded *call, rl_tensor *const *out, int n_o
 bool rl_history_saves_self(const rl_operator *op, const rl_slot *args);
 
 /* ---- history/view.c: split, chunk, unbind ---- */
-enum { RL_PIECES_CAT, RL_PIECES_STACK, RL_PIECES_KINDS }; /* how the gradients are joined again */
-extern const rl_node_kind *rl_pieces_kinds[RL_PIECES_KINDS];
 /* A tuple of views of `whole`, made unrecorded (stolen, NULL passes through), as the results of one node. */
 PyObject *rl_history_pieces(rl_tensor *whole, PyObject *pieces_steal, const char *name, int64_t dim, int how);
 

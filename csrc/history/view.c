@@ -109,7 +109,7 @@ static rl_node *copy_slices_node(rl_tensor *view, rl_node *inner_steal) {
     rl_node_plan plan = {
         .n_edge = inner_steal->n_edge, .n_out = 1, .n_arg = RL_SLICE_ARGS, .n_words = 2 * nv + 3 * nb};
     int64_t *words;
-    rl_node *node = rl_node_alloc(NULL, rl_copy_slices_kind, "CopySlices", &plan, &words);
+    rl_node *node = rl_node_alloc(NULL, rl_upcalls.copy_slices_kind, "CopySlices", &plan, &words);
     if (!node) return NULL;
     if (!rl_meta_same(inner_steal->meta, &view->v) || base->v.ndim != nb) {
         Py_DECREF(node);
@@ -145,8 +145,6 @@ int rl_history_rebase(rl_tensor *self, rl_node *node_steal) {
 /* ---- several views of one tensor at a time ----
  * all are results of one node, and none may be written where that is
  * recorded, since one history cannot tell what happened to the others. */
-const rl_node_kind *rl_pieces_kinds[RL_PIECES_KINDS];
-
 static int pieces_words(PyObject *pieces) {
     int n = 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(pieces); i++)
@@ -158,7 +156,8 @@ static rl_node *pieces_node(rl_tensor *whole, PyObject *pieces, const char *name
     rl_node_plan plan = {.n_edge = 1, .n_out = (int)PyTuple_GET_SIZE(pieces), .n_arg = 1};
     int64_t *words;
     plan.n_words = pieces_words(pieces);
-    RL_OWNED PyObject *held = (PyObject *)rl_node_alloc(NULL, rl_pieces_kinds[how], name, &plan, &words);
+    RL_OWNED PyObject *held =
+        (PyObject *)rl_node_alloc(NULL, rl_upcalls.pieces_kinds[how], name, &plan, &words);
     rl_node *node = (rl_node *)held;
     if (!node || rl_history_link(whole, &node->edge[0]) < 0) return NULL;
     node->arg[0] = (rl_slot){.tag = RL_INT, .u.i = dim};

@@ -1,7 +1,7 @@
 /* What the files of module share. */
 #ifndef RL_MODULE_INTERNAL_H
 #define RL_MODULE_INTERNAL_H
-#include "object/tensor.h"
+#include "call/call.h"
 
 #define RL_MODULE_NAMES(X)                                                                                   \
     X(training)                                                                                              \
@@ -239,16 +239,16 @@ PyObject *rl_path_strip(PyObject *prefix);                  /* prefix[:-1] */
  * below it the path comes first, and the prefix is only made for those who ask. All owned. */
 typedef struct {
     PyObject *path, *prefix; /* either may be NULL, not both */
-} rl_place;
-static inline void rl_place_end(rl_place *place) {
+} rl_state_place;
+static inline void rl_state_place_end(rl_state_place *place) {
     Py_CLEAR(place->path);
     Py_CLEAR(place->prefix);
 }
-#define RL_PLACE __attribute__((cleanup(rl_place_end))) rl_place
-PyObject *rl_place_path(rl_place *place);                      /* borrowed */
-PyObject *rl_place_prefix(rl_place *place);                    /* borrowed */
-PyObject *rl_place_key(const rl_place *place, PyObject *name); /* prefix + name */
-int rl_place_enter(rl_place *below, const rl_place *place, PyObject *name);
+#define RL_STATE_PLACE __attribute__((cleanup(rl_state_place_end))) rl_state_place
+PyObject *rl_state_place_path(rl_state_place *place);                      /* borrowed */
+PyObject *rl_state_place_prefix(rl_state_place *place);                    /* borrowed */
+PyObject *rl_state_place_key(const rl_state_place *place, PyObject *name); /* prefix + name */
+int rl_state_place_enter(rl_state_place *below, const rl_state_place *place, PyObject *name);
 
 /* ---- the hooks of all modules ----
  * dicts that register_module_forward_hook() and the like fill. */

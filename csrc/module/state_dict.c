@@ -254,10 +254,10 @@ static PyObject *dict_share(PyObject *keys, PyObject *shares, PyObject *name, Py
 }
 
 /* The share of the child `name` at `below`, by the dict of the share at `place`; *shares starts as NULL. */
-static int state_share_deal(rl_state_share *share, rl_place *place, PyObject **shares, PyObject *name,
-                            rl_place *below, rl_state_share *piece) {
-    PyObject *keys = state_share_dict(share), *prefix = keys ? rl_place_prefix(place) : NULL;
-    PyObject *child_prefix = prefix ? rl_place_prefix(below) : NULL;
+static int state_share_deal(rl_state_share *share, rl_state_place *place, PyObject **shares, PyObject *name,
+                            rl_state_place *below, rl_state_share *piece) {
+    PyObject *keys = state_share_dict(share), *prefix = keys ? rl_state_place_prefix(place) : NULL;
+    PyObject *child_prefix = prefix ? rl_state_place_prefix(below) : NULL;
     if (child_prefix == NULL) return -1;
     if (*shares == NULL && (*shares = dict_deal(keys, prefix)) == NULL) return -1;
     *piece = (rl_state_share){.dict = dict_share(keys, *shares, name, child_prefix)};
@@ -281,13 +281,14 @@ static int save_set(PyObject *destination, PyObject *key, PyObject *value) {
     return PyObject_SetItem(destination, key, value);
 }
 
-static int save_put(PyObject *destination, rl_place *place, PyObject *name, PyObject *value, int keep) {
-    RL_OWNED PyObject *key = rl_place_key(place, name);
+static int save_put(PyObject *destination, rl_state_place *place, PyObject *name, PyObject *value, int keep) {
+    RL_OWNED PyObject *key = rl_state_place_key(place, name);
     RL_OWNED PyObject *saved = key ? save_detached(value, keep) : NULL;
     return saved ? save_set(destination, key, saved) : -1;
 }
 
-static int save_members(PyObject *m, PyObject *state, PyObject *destination, rl_place *place, int keep) {
+static int save_members(PyObject *m, PyObject *state, PyObject *destination, rl_state_place *place,
+                        int keep) {
     RL_MAP_ITER it;
     int more;
     if (rl_map_iter_of(&it, m, rl_state_at(state), state) < 0) return -1;
@@ -308,12 +309,12 @@ static int save_has_extra_state(PyObject *m) {
                                                       _PyType_Lookup(rl_module_type, rl_name.get_extra_state);
 }
 
-static int save_own(PyObject *m, PyObject *destination, rl_place *place, int keep) {
+static int save_own(PyObject *m, PyObject *destination, rl_state_place *place, int keep) {
     if (save_members(m, rl_name._parameters, destination, place, keep) < 0 ||
         save_members(m, rl_name._buffers, destination, place, keep) < 0)
         return -1;
     if (!save_has_extra_state(m)) return 0;
-    RL_OWNED PyObject *key = rl_place_key(place, rl_name._extra_state);
+    RL_OWNED PyObject *key = rl_state_place_key(place, rl_name._extra_state);
     RL_OWNED PyObject *extra = key ? PyObject_CallMethodNoArgs(m, rl_name.get_extra_state) : NULL;
     return extra ? PyObject_SetItem(destination, key, extra) : -1;
 }
@@ -322,7 +323,7 @@ static PyObject *save_to_state_dict(PyObject *m, PyObject *const *args, Py_ssize
     static const rl_signature sig = {"_save_to_state_dict", 3, 3, {"destination", "prefix", "keep_vars"}};
     PyObject *bound[3];
     if (rl_method_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
-    RL_PLACE place = {.prefix = Py_NewRef(bound[1])};
+    RL_STATE_PLACE place = {.prefix = Py_NewRef(bound[1])};
     int keep = PyObject_IsTrue(bound[2]);
     if (keep < 0 || save_own(m, bound[0], &place, keep) < 0) return NULL;
     Py_RETURN_NONE;
@@ -342,22 +343,22 @@ static PyObject *save_all_metadata(PyObject *destination) {
 }
 
 /* {"version": m._version}, also noted in destination._metadata where there is one */
-static PyObject *save_metadata(PyObject *m, PyObject *destination, rl_place *place) {
+static PyObject *save_metadata(PyObject *m, PyObject *destination, rl_state_place *place) {
     RL_OWNED PyObject *version = PyObject_GetAttr(m, rl_name._version);
     RL_OWNED PyObject *local = version ? PyDict_New() : NULL;
     if (local == NULL || PyDict_SetItem(local, rl_name.version, version) < 0) return NULL;
     RL_OWNED PyObject *all = save_all_metadata(destination);
     if (all == NULL) return PyErr_Occurred() ? NULL : rl_give(&local);
-    PyObject *path = rl_place_path(place);
+    PyObject *path = rl_state_place_path(place);
     return path && save_set(all, path, local) == 0 ? rl_give(&local) : NULL;
 }
 
-static int save_pre_hooks(PyObject *m, rl_place *place, PyObject *keep_vars) {
+static int save_pre_hooks(PyObject *m, rl_state_place *place, PyObject *keep_vars) {
     RL_MAP_ITER it;
     int more;
     if (rl_map_iter_of(&it, m, RL_AT_state_dict_pre, rl_name._state_dict_pre_hooks) < 0) return -1;
     while ((more = rl_map_iter_next(&it)) > 0) {
-        PyObject *args[] = {m, rl_place_prefix(place), keep_vars};
+        PyObject *args[] = {m, rl_state_place_prefix(place), keep_vars};
         RL_OWNED PyObject *done = args[1] ? PyObject_Vectorcall(it.value, args, 3, NULL) : NULL;
         if (done == NULL) return -1;
     }
@@ -365,12 +366,12 @@ static int save_pre_hooks(PyObject *m, rl_place *place, PyObject *keep_vars) {
 }
 
 /* Hooks may put another dict in place of *destination, unless they came through the public method. */
-static int save_post_hooks(PyObject *m, PyObject **destination, rl_place *place, PyObject *local) {
+static int save_post_hooks(PyObject *m, PyObject **destination, rl_state_place *place, PyObject *local) {
     RL_MAP_ITER it;
     int more;
     if (rl_map_iter_of(&it, m, RL_AT_state_dict, rl_name._state_dict_hooks) < 0) return -1;
     while ((more = rl_map_iter_next(&it)) > 0) {
-        PyObject *args[] = {m, *destination, rl_place_prefix(place), local};
+        PyObject *args[] = {m, *destination, rl_state_place_prefix(place), local};
         RL_OWNED PyObject *answer = args[2] ? PyObject_Vectorcall(it.value, args, 4, NULL) : NULL;
         if (answer == NULL) return -1;
         if (Py_IsNone(answer)) continue;
@@ -388,36 +389,37 @@ static int save_post_hooks(PyObject *m, PyObject **destination, rl_place *place,
     return more;
 }
 
-static int save_call_own(PyObject *m, PyObject *destination, rl_place *place, PyObject *keep_vars) {
+static int save_call_own(PyObject *m, PyObject *destination, rl_state_place *place, PyObject *keep_vars) {
     if (rl_module_ours(m, RL_M__save_to_state_dict)) {
         int keep = PyObject_IsTrue(keep_vars);
         return keep < 0 ? -1 : save_own(m, destination, place, keep);
     }
-    PyObject *args[] = {destination, rl_place_prefix(place), keep_vars};
+    PyObject *args[] = {destination, rl_state_place_prefix(place), keep_vars};
     RL_OWNED PyObject *done = args[1] ? rl_method_call(m, rl_name._save_to_state_dict, args, 3, NULL) : NULL;
     return done ? 0 : -1;
 }
 
-static PyObject *save_walk(PyObject *m, PyObject *destination, rl_place *place, PyObject *keep_vars);
-static PyObject *save_child(PyObject *child, PyObject *destination, rl_place *place, PyObject *keep_vars) {
+static PyObject *save_walk(PyObject *m, PyObject *destination, rl_state_place *place, PyObject *keep_vars);
+static PyObject *save_child(PyObject *child, PyObject *destination, rl_state_place *place,
+                            PyObject *keep_vars) {
     if (rl_module_ours(child, RL_M_state_dict)) return save_walk(child, destination, place, keep_vars);
-    PyObject *args[] = {destination, rl_place_prefix(place), keep_vars};
+    PyObject *args[] = {destination, rl_state_place_prefix(place), keep_vars};
     return args[1] ? rl_method_call(child, rl_name.state_dict, args, 3, kw_state_dict) : NULL;
 }
 
-static int save_children(rl_map_iter *it, PyObject *destination, rl_place *place, PyObject *keep_vars) {
+static int save_children(rl_map_iter *it, PyObject *destination, rl_state_place *place, PyObject *keep_vars) {
     int more;
     while ((more = rl_map_iter_next(it)) > 0) {
         if (Py_IsNone(it->value)) continue;
-        RL_PLACE below;
-        if (rl_place_enter(&below, place, it->key) < 0) return -1;
+        RL_STATE_PLACE below;
+        if (rl_state_place_enter(&below, place, it->key) < 0) return -1;
         RL_OWNED PyObject *done = save_child(it->value, destination, &below, keep_vars);
         if (done == NULL) return -1;
     }
     return more;
 }
 
-static int save_below(PyObject *m, PyObject *destination, rl_place *place, PyObject *keep_vars) {
+static int save_below(PyObject *m, PyObject *destination, rl_state_place *place, PyObject *keep_vars) {
     RL_MAP_ITER it;
     if (rl_map_iter_of(&it, m, RL_AT_modules, rl_name._modules) < 0) return -1;
     if (Py_EnterRecursiveCall(" while collecting the state of a module")) return -1;
@@ -426,7 +428,7 @@ static int save_below(PyObject *m, PyObject *destination, rl_place *place, PyObj
     return done;
 }
 
-static PyObject *save_walk(PyObject *m, PyObject *destination, rl_place *place, PyObject *keep_vars) {
+static PyObject *save_walk(PyObject *m, PyObject *destination, rl_state_place *place, PyObject *keep_vars) {
     RL_OWNED PyObject *result = Py_NewRef(destination);
     RL_OWNED PyObject *local = save_metadata(m, destination, place);
     if (local == NULL || save_pre_hooks(m, place, keep_vars) < 0 ||
@@ -472,7 +474,7 @@ static PyObject *save_state_dict(PyObject *m, PyObject *const *args, Py_ssize_t 
     RL_OWNED PyObject *destination =
         bound[0] && !Py_IsNone(bound[0]) ? Py_NewRef(bound[0]) : save_new_destination();
     if (destination == NULL) return NULL;
-    RL_PLACE place = {.prefix = Py_NewRef(bound[1] ? bound[1] : rl_name.empty)};
+    RL_STATE_PLACE place = {.prefix = Py_NewRef(bound[1] ? bound[1] : rl_name.empty)};
     return save_walk(m, destination, &place, bound[2] ? bound[2] : Py_False);
 }
 
@@ -855,18 +857,18 @@ static int load_call_own(const rl_state_load *load, PyObject *m, PyObject *keys,
 }
 
 /* Is there nothing in the metadata that says assign=True, for this load or left behind by one before? */
-static int load_copies(const rl_state_load *load, rl_place *place) {
+static int load_copies(const rl_state_load *load, rl_state_place *place) {
     if (load->assign != Py_False) return 0;
     if (load->metadata == NULL) return 1;
     if (!PyODict_CheckExact(load->metadata) && !PyDict_CheckExact(load->metadata)) return 0;
-    PyObject *path = rl_place_path(place);
+    PyObject *path = rl_state_place_path(place);
     PyObject *local = path ? PyDict_GetItemWithError(load->metadata, path) : NULL;
     if (local == NULL) return PyErr_Occurred() ? -1 : 1;
     return PyDict_CheckExact(local) && PyDict_Contains(local, rl_name.assign_to_params_buffers) == 0;
 }
 
 /* 1: Module's own method would only copy the entries of `share` */
-static int load_is_plain(const rl_state_load *load, PyObject *m, rl_place *place) {
+static int load_is_plain(const rl_state_load *load, PyObject *m, rl_state_place *place) {
     const uint32_t methods = 1u << RL_M__load_from_state_dict;
     if (!(rl_module_facts_get(Py_TYPE(m))->ours >> RL_M_set_extra_state & 1)) return 0;
     if (!rl_module_all_ours(m, methods)) return 0;
@@ -907,7 +909,7 @@ static PyObject *load_copy_dict(const rl_state_load *load) {
 }
 
 /* *lies: the share is listed as the tree below m asks for it, and the children's pieces begin at *lies */
-static int load_self(const rl_state_load *load, PyObject *m, rl_state_share *share, rl_place *place,
+static int load_self(const rl_state_load *load, PyObject *m, rl_state_share *share, rl_state_place *place,
                      Py_ssize_t skip, Py_ssize_t *lies) {
     *lies = state_share_fits(share, m, skip);
     int plain = *lies < 0 ? 0 : load_is_plain(load, m, place);
@@ -920,7 +922,7 @@ static int load_self(const rl_state_load *load, PyObject *m, rl_state_share *sha
                    : 0;
     }
     if (skip == 0 && (share->dict = load_copy_dict(load)) == NULL) return -1;
-    PyObject *dict = state_share_dict(share), *prefix = dict ? rl_place_prefix(place) : NULL;
+    PyObject *dict = state_share_dict(share), *prefix = dict ? rl_state_place_prefix(place) : NULL;
     if (prefix == NULL || load_call_own(load, m, dict, prefix) < 0) return -1;
     if (state_share_list(share, dict) < 0) return -1; /* whoever saw the dict may have changed it */
     *lies = state_share_fits(share, m, skip);
@@ -945,24 +947,24 @@ static int load_post_hooks(const rl_state_load *load, PyObject *m) {
     return more;
 }
 
-static int load_walk(const rl_state_load *load, PyObject *m, rl_state_share *share, rl_place *place);
-static int load_children(const rl_state_load *load, rl_map_iter *it, rl_state_share *share, rl_place *place,
-                         Py_ssize_t skip, Py_ssize_t lies) {
+static int load_walk(const rl_state_load *load, PyObject *m, rl_state_share *share, rl_state_place *place);
+static int load_children(const rl_state_load *load, rl_map_iter *it, rl_state_share *share,
+                         rl_state_place *place, Py_ssize_t skip, Py_ssize_t lies) {
     RL_OWNED PyObject *shares = NULL;
     int more;
     while ((more = rl_map_iter_next(it)) > 0) {
-        RL_PLACE below = {.path = NULL};
+        RL_STATE_PLACE below = {.path = NULL};
         RL_STATE_SHARE piece = {.at = NULL};
         if (lies >= 0) state_share_cut(share, &lies, skip, it->key, &piece);
         if (Py_IsNone(it->value)) continue;
-        if (rl_place_enter(&below, place, it->key) < 0) return -1;
+        if (rl_state_place_enter(&below, place, it->key) < 0) return -1;
         if (lies < 0 && state_share_deal(share, place, &shares, it->key, &below, &piece) < 0) return -1;
         if (load_walk(load, it->value, &piece, &below) < 0) return -1;
     }
     return more;
 }
 
-static int load_below(const rl_state_load *load, PyObject *m, rl_state_share *share, rl_place *place,
+static int load_below(const rl_state_load *load, PyObject *m, rl_state_share *share, rl_state_place *place,
                       Py_ssize_t skip, Py_ssize_t lies) {
     RL_MAP_ITER it;
     if (rl_map_iter_of(&it, m, RL_AT_modules, rl_name._modules) < 0) return -1;
@@ -972,7 +974,7 @@ static int load_below(const rl_state_load *load, PyObject *m, rl_state_share *sh
     return done;
 }
 
-static int load_walk(const rl_state_load *load, PyObject *m, rl_state_share *share, rl_place *place) {
+static int load_walk(const rl_state_load *load, PyObject *m, rl_state_share *share, rl_state_place *place) {
     /* the root has no path but an empty prefix */
     Py_ssize_t skip = place->path ? PyUnicode_GET_LENGTH(place->path) + 1 : 0, lies;
     if (load_self(load, m, share, place, skip, &lies) < 0) return -1;
@@ -1058,7 +1060,7 @@ static int load_find_ties(PyObject *m, PyObject **ties) {
 
 static int load_tree(rl_state_load *load, PyObject *m, int strict) {
     RL_STATE_SHARE share = {.at = NULL};
-    RL_PLACE place = {.prefix = Py_NewRef(rl_name.empty)};
+    RL_STATE_PLACE place = {.prefix = Py_NewRef(rl_name.empty)};
     if (state_share_list(&share, load->whole) < 0) return -1;
     state_load_begin(load);
     int done = load_walk(load, m, &share, &place);

@@ -47,22 +47,22 @@ PyObject *rl_path_strip(PyObject *prefix) {
 }
 
 /* ---- places ---- */
-PyObject *rl_place_path(rl_place *place) {
+PyObject *rl_state_place_path(rl_state_place *place) {
     if (place->path == NULL) place->path = rl_path_strip(place->prefix);
     return place->path;
 }
 
-PyObject *rl_place_prefix(rl_place *place) {
+PyObject *rl_state_place_prefix(rl_state_place *place) {
     if (place->prefix == NULL) place->prefix = path_concat(place->path, ".", rl_name.empty);
     return place->prefix;
 }
 
-PyObject *rl_place_key(const rl_place *place, PyObject *name) {
+PyObject *rl_state_place_key(const rl_state_place *place, PyObject *name) {
     return place->prefix ? rl_path_append(place->prefix, name) : path_concat(place->path, ".", name);
 }
 
-int rl_place_enter(rl_place *below, const rl_place *place, PyObject *name) {
-    *below = (rl_place){.path = rl_place_key(place, name)};
+int rl_state_place_enter(rl_state_place *below, const rl_state_place *place, PyObject *name) {
+    *below = (rl_state_place){.path = rl_state_place_key(place, name)};
     return below->path ? 0 : -1;
 }
 

@@ -1,6 +1,6 @@
 /* What each thread has for itself; gradient mode, which Python switches by no_grad and its relatives
  * (rushlight.autograd.grad_mode); and what is one for all threads. */
-#include "tensor.h"
+#include "upcalls.h"
 
 /* autocast: in the order of rl_device_name */
 _Thread_local rl_thread rl_here = {
@@ -12,6 +12,7 @@ _Thread_local rl_thread rl_here = {
 
 int rl_interceptors_on;
 uint32_t rl_interceptors_of_all;
+struct rl_upcalls rl_upcalls;
 rl_sdp_ways rl_sdp_may = {.flash = true, .math = true};
 
 static PyObject *mode_is_grad_enabled(PyObject *m, PyObject *unused) {

@@ -108,15 +108,6 @@ int rl_device_parse(PyObject *o, int *device, int *index); /* device, "cuda:1", 
 /* Raises what a core function or kernel left pending; always NULL. `where` may be NULL. */
 PyObject *rl_raise(const char *where);
 
-/* ---- call/dispatcher.c: the dispatcher ---- */
-/* Runs an operator on arguments in schema order (borrowed). slots->u.t point into tensors. Owned result. */
-PyObject *rl_op_run(int op, rl_slot *args, int n);
-PyObject *rl_op_run_inplace(int op, rl_slot *args, int n); /* x.op_(...): args[0] is written */
-/* The usual short hands. */
-PyObject *rl_op_unary(int op, PyObject *x);
-PyObject *rl_op_binary(int op, PyObject *a, PyObject *b);
-int rl_tensor_copy(rl_tensor *to, rl_tensor *from); /* to.copy_(from): casts and broadcasts */
-
 /* ---- object/generator.c ---- */
 rl_generator *rl_generator_default(int device, int index); /* of a device that is in use */
 int rl_generator_parse(PyObject *o, rl_generator **g);     /* 1, or 0 when o is no generator */
@@ -159,13 +150,8 @@ int rl_types_init(PyObject *m);
 int rl_raise_init(PyObject *m);
 int rl_limits_init(PyObject *m);
 int rl_device_type_init(PyObject *m);
-int rl_tensor_init(PyObject *m);
-int rl_node_init(PyObject *m);
 int rl_mode_init(PyObject *m);
-int rl_ops_init(PyObject *m);
-int rl_create_init(PyObject *m);
 int rl_generator_init(PyObject *m);
 int rl_numpy_init(PyObject *m);
 int rl_driver_init(PyObject *m);
-int rl_grad_init(PyObject *m);
 #endif
