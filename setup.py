@@ -14,6 +14,7 @@ import shlex
 import shutil
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -71,11 +72,9 @@ SHARED_FLAGS = ["-fwrapv", "-fPIC"]
 
 
 def python_free_components():
-    """The components whose column "Python" in csrc/README.md says no."""
-    lines = (ROOT / "csrc" / "README.md").read_text().splitlines()
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-    column = rows[0].index("Python")
-    return {row[0] for row in rows[2:] if row[column] == "no"}
+    """The components of csrc/components.toml that do not know Python.h."""
+    components = tomllib.loads((ROOT / "csrc" / "components.toml").read_text())
+    return {name for name, component in components.items() if not component["python"]}
 
 
 PYTHON_FREE = python_free_components()

@@ -1,11 +1,14 @@
-"""The components of csrc/README.md, enforced on the source text: who may include whom, who may touch memory,
-who may keep state, how things are named, how long functions are. Every rule has a text that breaks it."""
+"""The components of csrc/components.toml, enforced on the source text: who may include whom, who may touch
+memory, who may keep state, how things are named, how long functions are. Every rule has a text that breaks
+it."""
 
 import ast
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
+import tomllib
 
 import pytest
 
@@ -20,16 +23,10 @@ LONGEST = 100  # lines of a function; a file is one idea, as long as that idea i
 ROWS = 60
 
 
-def read_components(text):
-    """The rows of the table of csrc/README.md: {component: its other cells}."""
-    rows = [[c.strip() for c in line.strip("|\n").split("|")] for line in text.splitlines() if "|" in line]
-    return {row[0]: row[1:] for row in rows[2:]}
-
-
-TABLE = read_components((ROOT / "csrc" / "README.md").read_text())
+TABLE = tomllib.loads((ROOT / "csrc" / "components.toml").read_text())
 # {component: (what it sees, knows Python, public headers)}
-COMPONENTS = {name: (set(c[0].split()), c[1] == "yes", set(c[2].split())) for name, c in TABLE.items()}
-ASKS = {name: set(c[3].split()) for name, c in TABLE.items()}
+COMPONENTS = {name: (set(c["sees"]), c["python"], set(c["headers"])) for name, c in TABLE.items()}
+ASKS = {name: set(c.get("asks", ())) for name, c in TABLE.items()}
 TOPS = {"init", "cuda_init", "cuda_sim_init"}
 STILL_UP = set()
 TABLE_READERS = {
@@ -386,10 +383,103 @@ def test_headings_of_docstrings_are_underlined():
     assert not wrong, "\n".join(wrong)
 
 
+def test_page_has_the_table_of_components():
+    """csrc/README.md says what components.toml says; tools/make_components.py writes it."""
+    subprocess.run([sys.executable, str(ROOT / "tools" / "make_components.py"), "--check"], check=True)
+
+
+def test_components_stand_lowest_first():
+    order = list(TABLE)
+    wrong = [
+        (name, low) for name in TABLE for low in COMPONENTS[name][0] if order.index(low) > order.index(name)
+    ]
+    assert not wrong
+    missing = [f"{n}/{h}" for n in TABLE for h in COMPONENTS[n][2] if not (ROOT / "csrc" / n / h).exists()]
+    assert not missing
+
+
 def test_sources_are_where_the_rules_look():
     found = {str(p.relative_to(ROOT / "csrc")) for p in SOURCES}
     assert {"init.c", "core/view.h", "kernels/ref/loops.c", "cuda/arithmetic.cu", ALL_ROWS} <= found
     assert {component(path) for path in found} == set(COMPONENTS) | TOPS
+
+
+# ---- prototypes: a header declares what its own folder defines ----
+BODY = re.compile(r"\{[^{}]*\}")
+PROTOTYPE = re.compile(
+    r"^(?!static\b|typedef\b|return\b|else\b)(?:extern )?[A-Za-z_][\w \*\n]*?[ \*\n](\w+)\([^;{}]*\)[^;{}]*;",
+    flags=re.M,
+)
+DEFINITION = re.compile(
+    r"^(?!static\b|typedef\b|return\b|else\b)[A-Za-z_][\w \*\n]*?[ \*\n](\w+)\([^;{}]*\)\s*\{", flags=re.M
+)
+VARIABLE = re.compile(r"^extern (?:_Thread_local )?(?:const )?(?:struct )?\w+ ([^;(){}]*);", flags=re.M)
+ASSIGNED = re.compile(r"^(?!static\b|typedef\b|extern\b|return\b)(?:\w+ )+([^;(){}=]*)(?:;| =)", flags=re.M)
+
+
+def without_macros(text):
+    return re.sub(r"^[ \t]*#(?:.*\\\n)*.*", "", code(text), flags=re.M)
+
+
+def names_of(words):
+    """a, b and c of "*a, b[4], *const c"."""
+    return re.findall(r"(\w+)\s*(?:\[[^\]]*\])*\s*(?:,|$)", words)
+
+
+def declared_names(text):
+    text = without_macros(text)
+    variables = [name for words in VARIABLE.findall(text) for name in names_of(words)]
+    while text != (flat := BODY.sub("<>", text)):
+        text = flat
+    return PROTOTYPE.findall(text) + variables
+
+
+def defined_names(text):
+    text = without_macros(text)
+    return DEFINITION.findall(text) + [n for words in ASSIGNED.findall(text) for n in names_of(words)]
+
+
+def declared_elsewhere(headers, sources):
+    """What headers declare and another component defines; of what macros define nothing is known."""
+    owners = {}
+    for path, text in sources.items():
+        for name in defined_names(text):
+            owners.setdefault(name, set()).add(component(path))
+    for path, text in headers.items():
+        for name in declared_names(text):
+            if name in owners and component(path) not in owners[name]:
+                yield f"{path} declares {name} of {' and '.join(sorted(owners[name]))}"
+
+
+def texts_of(*kinds):
+    return {str(s.relative_to(ROOT / "csrc")): s.read_text() for s in SOURCES if s.suffix in kinds}
+
+
+def test_headers_declare_their_own_folder():
+    wrong = list(declared_elsewhere(texts_of(".h"), texts_of(".c", ".cu")))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_headers_of_others_are_found():
+    sources = {
+        "call/new.c": "int rl_f(int a,\n         int b) {\n}\n"
+        "static int rl_g(void) {\n}\nint rl_n, *rl_m = 0;\n"
+    }
+    for text in (
+        "int rl_f(int a, int b);",
+        "extern int rl_n;",
+        "extern int *rl_m;",
+        "int\nrl_f(int a, int b); /* 0 */",
+    ):
+        assert list(declared_elsewhere({"object/new.h": text}, sources)), text
+        assert not list(declared_elsewhere({"call/new.h": text}, sources))
+    for text in (
+        "static int rl_f(void);",
+        "int rl_g(void);",
+        "typedef int (*rl_f)(int);",
+        "/* int rl_f(int); */",
+    ):
+        assert not list(declared_elsewhere({"object/new.h": text}, sources)), text
 
 
 # ---- symbols: what the linker sees ----

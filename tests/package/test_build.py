@@ -143,7 +143,7 @@ def test_build_settings_are_checked(setting, text):
 # ---- what a build compiles ----
 PROJECT = {
     "pyproject.toml": '[project]\nname = "rushlight"\nversion = "0"\n[tool.setuptools]\npackages = []\n',
-    "csrc/README.md": "| component | Python |\n| --- | --- |\n| core | no |\n| object | yes |\n",
+    "csrc/components.toml": "[core]\npython = false\n[object]\npython = true\n",
     "csrc/init.c": '#include <Python.h>\n#include "object/tensor.h"\n',
     "csrc/core/the core.h": "int rl_core(void);\n",
     "csrc/core/dtype.c": "int rl_dtype(void) { return 1; }\n",
