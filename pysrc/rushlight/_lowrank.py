@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import _C, _homes, linalg
+from . import _C, linalg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,6 +144,3 @@ def nuclear_norm(
             f"Expected a tensor with 2 dimensions, but got a tensor with {input.dim()} dimensions"
         )
     return linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, out=out)
-
-
-_homes.adopt("rushlight", nuclear_norm, pca_lowrank, svd_lowrank)

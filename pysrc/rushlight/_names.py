@@ -1,21 +1,8 @@
-"""The names of the package that are not of the C extension: further names, constants, Python functions."""
+"""Names of the package that are no functions, and methods of Tensor that are functions of it."""
 
 from math import e, inf, nan, pi
 
-from . import (
-    _C,
-    _create,
-    _deterministic,
-    _einsum,
-    _histogram,
-    _layout_queries,
-    _settings,
-    _signal_windows,
-    _tensor_functions,
-    _types,
-    functional,
-)
-from ._homes import adopt
+from . import _C, _histogram, _types, functional
 
 _FUNCTION = type(lambda: None)
 _CONSTANTS = {
@@ -43,26 +30,10 @@ _CONSTANTS = {
 }
 
 
-def _written_in(module):
-    """The public functions and classes that a module defines."""
-    return {
-        name: value
-        for name, value in vars(module).items()
-        if name[0] != "_" and getattr(value, "__module__", None) == module.__name__
-    }
-
-
-def public_names():
-    """Return them all; what no module of PyTorch is known for calls itself the package's."""
-    own = {}
-    modules = (functional, _layout_queries, _create, _deterministic, _tensor_functions, _histogram, _einsum)
-    for module in (*modules, _settings, _types, _signal_windows):
-        own |= _written_in(module)
-    own["range"] = _tensor_functions._range
-    for name, value in own.items():
-        adopt("rushlight.functional" if name in functional.__all__ else "rushlight", value)
-    own |= {name: value for name, value in vars(_C).items() if name.startswith("_foreach_")}
-    return {**_CONSTANTS, **_types._legacy_types(), **own}
+def constants():
+    """Return what is no function: dtypes by their other names, numbers, classes of older code."""
+    foreach = {name: value for name, value in vars(_C).items() if name.startswith("_foreach_")}
+    return {**_CONSTANTS, **_types._legacy_types(), **foreach}
 
 
 def attach_methods():

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 
 import rushlight
-from rushlight import _escape, _homes
+from rushlight import _escape
 from rushlight._C import Module, Parameter, Tensor
 
 TYPE_CHECKING = False
@@ -411,6 +411,3 @@ def summary(
     if not hasattr(sys, "ps1") if verbose is None else verbose:
         print(result)
     return result
-
-
-_homes.adopt("rushlight", summary)

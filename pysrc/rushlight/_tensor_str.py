@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from . import _C, _homes
+from . import _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,9 +73,6 @@ def set_printoptions(
     if linewidth is not None:
         o.linewidth = linewidth
     o.sci_mode = sci_mode
-
-
-_homes.adopt("rushlight", set_printoptions)
 
 
 def get_printoptions():

@@ -9,25 +9,9 @@ import math
 import warnings
 from collections.abc import Sequence
 
-from . import _C, _missing
-from ._C import (  # noqa: F401
-    norm,
-    split,
-)
-from ._einsum import (  # noqa: F401
-    cdist,
-    einsum,
-    tensordot,
-)
+from . import _C, _exports, _missing
+from ._C import norm, split  # noqa: F401
 from ._tensor import _TYPE_NAMES, _need_tensor
-from ._tensor_functions import (  # noqa: F401
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    block_diag,
-    cartesian_prod,
-    meshgrid,
-)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,9 +24,8 @@ __all__ = [
     *("cartesian_prod", "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm", "split", "tensordot"),
     *("unique", "unique_consecutive", "unravel_index"),
 ]
-
-
 __getattr__ = _missing.module_getattr(__name__)
+_exports.load(globals())
 __dir__ = _missing.module_dir(__name__)
 
 # ---- comparing ----
@@ -759,3 +742,8 @@ def equal(input: Tensor, other: Tensor) -> bool:
     if input.is_meta:
         raise NotImplementedError("aten::equal: attempted to run this operator with Meta tensors")
     return _C._nn._equal(input, other).item()
+
+
+for _name in _exports.AT_ONCE["rushlight"]["functional"].split():
+    if _name not in __all__:
+        globals()[_name].__module__ = "rushlight"

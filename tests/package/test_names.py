@@ -1,7 +1,10 @@
 """Names: what a module shows, what it says of names that it lacks, and the public path of each."""
 
 import importlib
+import inspect
+import pathlib
 import pickle
+import re
 import subprocess
 import sys
 import types
@@ -9,7 +12,7 @@ import types
 import pytest
 
 import rushlight
-from rushlight import _missing
+from rushlight import _exports, _missing
 
 SPACES = [
     *("", ".amp", ".autograd", ".distributions", ".linalg", ".nn", ".nn.functional", ".nn.init", ".nn.utils"),
@@ -71,3 +74,44 @@ def test_no_name_is_called_lacking_that_is_there():
     for module, names in _missing._lacking.items():
         there = importlib.import_module(module)
         assert [name for name in names if name in dir(there)] == [], f"run `make names` for {module}"
+
+
+def files_of(value):
+    """The file in which a function is written; of a class those of its methods; none of what C makes."""
+    value = inspect.unwrap(value)
+    if not isinstance(value, type):
+        return {inspect.getsourcefile(value)} if inspect.isfunction(value) else set()
+    members = (
+        inspect.unwrap(each) for kind in value.__mro__ for each in vars(kind).values() if callable(each)
+    )
+    files = {inspect.getsourcefile(each) for each in members if inspect.isfunction(each)}
+    return files | ({inspect.getsourcefile(value)} if files else set())
+
+
+PACKAGES = sorted({*_exports.AT_ONCE, *_exports.WHEN_ASKED})
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_table_says_where_names_are_written(package):
+    space, tried = importlib.import_module(package), 0
+    for name, home in _exports.homes(package).items():
+        value = getattr(space, name)
+        assert name in dir(space) or name[0] == "_", name
+        if callable(value) and (files := files_of(value)):
+            assert importlib.import_module(home).__file__ in files, name
+            tried += 1
+    assert tried
+
+
+@pytest.mark.parametrize("package", sorted(_exports.MODULES))
+def test_the_table_names_modules_that_are_there(package):
+    space = importlib.import_module(package)
+    for name in _exports.MODULES[package].split():
+        assert name in dir(space) and importlib.import_module(f"{package}.{name}")
+
+
+def test_python_files_rewrite_few_modules():
+    """What a private module defines belongs there; only the table and few others say otherwise."""
+    files = pathlib.Path(rushlight.__file__).parent.rglob("*.py")
+    used = sum(len(re.findall(r"(?<!def )\b_set_module\(", file.read_text())) for file in files)
+    assert used <= 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rushlight import amp
 from rushlight._deprecated import deprecated
-from rushlight._homes import adopt
+from rushlight._exports import _set_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def _named(home, cls):
     """Make it the class of a module, for pickles and texts."""
-    adopt(home, cls)
+    _set_module(home, cls)
     cls.__qualname__ = cls.__name__
     return cls
 

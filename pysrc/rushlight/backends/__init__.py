@@ -5,7 +5,8 @@ import sys
 import types
 from contextlib import contextmanager
 
-from rushlight import _C, _homes, _missing, _precision
+from rushlight import _C, _missing, _precision
+from rushlight._exports import _set_module
 
 from . import _sdp, mha
 
@@ -120,7 +121,6 @@ cuda = _backend(
     is_built=_answer(False),
     matmul=_precision.Matmul(),
 )
-_homes.adopt(cuda.__name__, *_sdp.OF_CUDA.values())
 mkldnn = _backend(
     "mkldnn",
     _Mkldnn,
@@ -139,6 +139,7 @@ cpu = _backend(
     memory_stats=_C._memory_stats,
     empty_cache=_C._empty_cache,
 )
-_homes.adopt(cpu.__name__, get_cpu_capability)
+_set_module(cuda.__name__, *_sdp.OF_CUDA.values())
+_set_module(cpu.__name__, get_cpu_capability)
 del get_cpu_capability
 sys.modules[__name__].__class__ = _Backends

@@ -30,6 +30,8 @@ class SDPBackend(enum.Enum):
     <SDPBackend.FLASH_ATTENTION: 1>
     """
 
+    __module__ = "rushlight.nn.attention"
+
     ERROR = -1
     MATH = 0
     FLASH_ATTENTION = 1

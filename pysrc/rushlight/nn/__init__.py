@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight import _missing
+from rushlight import _exports
 
 from . import functional, init, modules, parallel, parameter, utils
 from .modules import *  # noqa: F403
@@ -29,19 +29,7 @@ __all__ = [
     "utils",
     *modules.__all__,
 ]
-_LAZY = {"attention", "common_types", "grad", "intrinsic", "qat", "quantizable", "quantized"}
-_missing_name = _missing.module_getattr(__name__)
-__dir__ = _missing.module_dir(__name__, _LAZY)
-
-
-def __getattr__(name):
-    if name == "LinearCrossEntropyOptions":
-        return getattr(modules, name)
-    if name in _LAZY:
-        from importlib import import_module
-
-        return import_module(f"{__name__}.{name}")
-    return _missing_name(name)
+_exports.publish(globals())
 
 
 def factory_kwargs(kwargs: Any) -> Any:

@@ -91,6 +91,7 @@ from .modules.lazy import LazyLinear as LazyLinear
 from .modules.linear import Bilinear as Bilinear
 from .modules.linear import Identity as Identity
 from .modules.linear import Linear as Linear
+from .modules.linear_cross_entropy_options import LinearCrossEntropyOptions as LinearCrossEntropyOptions
 from .modules.loss import BCELoss as BCELoss
 from .modules.loss import BCEWithLogitsLoss as BCEWithLogitsLoss
 from .modules.loss import CTCLoss as CTCLoss

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import rushlight
-from rushlight._homes import adopt
 
 from ._group import require
 from .optimizer import Optimizer, _get_scalar_dtype, _to_scalar
@@ -222,6 +221,3 @@ def adafactor(
         update = _estimate(grad, *averages, count**beta2_decay, eps1)
         update = update.clamp_(min=eps1 * eps1).rsqrt_().mul_(grad)
         param.add_(update, alpha=-rate / max(1.0, _size(update) / d))
-
-
-adopt("rushlight.optim", Adafactor)

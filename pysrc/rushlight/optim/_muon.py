@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import rushlight
-from rushlight._homes import adopt
 
 from ._group import require
 from .optimizer import Optimizer, _to_scalar
@@ -211,6 +210,3 @@ def muon(
         update = _zeropower_via_newtonschulz(update, ns_coefficients, ns_steps, eps)
         param.mul_(1 - lr * weight_decay)
         param.add_(update, alpha=-_adjust_lr(lr, adjust_lr_fn, param.shape))
-
-
-adopt("rushlight.optim", Muon)

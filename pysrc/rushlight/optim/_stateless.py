@@ -6,7 +6,6 @@ from collections import defaultdict
 from contextlib import contextmanager
 
 import rushlight
-from rushlight._homes import adopt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,6 +143,3 @@ def swap_in_optimizer_params_and_state(
         for group, old in zip(optimizer.param_groups, own, strict=True):
             group.clear()
             group.update(old)
-
-
-adopt("rushlight.optim", swap_in_optimizer_params_and_state)

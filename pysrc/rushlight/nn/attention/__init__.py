@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from warnings import warn
 
-from rushlight import _homes, _missing
+from rushlight import _missing
 from rushlight.backends import _sdp
 from rushlight.backends._sdp import (  # noqa: F401  (scripts take SDPAParams from here)
     SDPAParams,
@@ -22,7 +22,6 @@ __all__ = ["SDPBackend", "sdpa_kernel", "WARN_FOR_UNFUSED_KERNELS"]
 WARN_FOR_UNFUSED_KERNELS = False
 _missing_name = _missing.module_getattr(__name__)
 __dir__ = _missing.module_dir(__name__)
-_homes.adopt(__name__, SDPBackend)
 
 
 def __getattr__(name):

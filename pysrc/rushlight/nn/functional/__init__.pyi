@@ -3,10 +3,12 @@
 from typing import Literal, overload
 from rushlight._C import Tensor
 from ._activation import celu as celu
+from ._activation import celu_ as celu_
 from ._activation import elu as elu
 from ._activation import elu_ as elu_
 from ._activation import gelu as gelu
 from ._activation import glu as glu
+from ._activation import hardshrink as hardshrink
 from ._activation import hardsigmoid as hardsigmoid
 from ._activation import hardswish as hardswish
 from ._activation import hardtanh as hardtanh
@@ -16,10 +18,14 @@ from ._activation import leaky_relu_ as leaky_relu_
 from ._activation import log_softmax as log_softmax
 from ._activation import logsigmoid as logsigmoid
 from ._activation import mish as mish
+from ._activation import prelu as prelu
 from ._activation import relu as relu
 from ._activation import relu6 as relu6
+from ._activation import relu_ as relu_
 from ._activation import rrelu as rrelu
+from ._activation import rrelu_ as rrelu_
 from ._activation import selu as selu
+from ._activation import selu_ as selu_
 from ._activation import sigmoid as sigmoid
 from ._activation import silu as silu
 from ._activation import softmax as softmax
@@ -30,6 +36,7 @@ from ._activation import softsign as softsign
 from ._activation import tanh as tanh
 from ._activation import tanhshrink as tanhshrink
 from ._activation import threshold as threshold
+from ._activation import threshold_ as threshold_
 from ._attention import multi_head_attention_forward as multi_head_attention_forward
 from ._attention import scaled_dot_product_attention as scaled_dot_product_attention
 from ._dropout import alpha_dropout as alpha_dropout
@@ -72,8 +79,10 @@ from ._norm import layer_norm as layer_norm
 from ._norm import local_response_norm as local_response_norm
 from ._norm import normalize as normalize
 from ._norm import rms_norm as rms_norm
+from ._pool import adaptive_avg_pool1d as adaptive_avg_pool1d
 from ._pool import adaptive_avg_pool2d as adaptive_avg_pool2d
 from ._pool import adaptive_avg_pool3d as adaptive_avg_pool3d
+from ._pool import avg_pool1d as avg_pool1d
 from ._pool import avg_pool2d as avg_pool2d
 from ._pool import avg_pool3d as avg_pool3d
 from ._pool import lp_pool1d as lp_pool1d
@@ -85,19 +94,19 @@ from ._pool import max_unpool3d as max_unpool3d
 from ._vision import GRID_SAMPLE_INTERPOLATION_MODES as GRID_SAMPLE_INTERPOLATION_MODES
 from ._vision import GRID_SAMPLE_PADDING_MODES as GRID_SAMPLE_PADDING_MODES
 from ._vision import affine_grid as affine_grid
+from ._vision import channel_shuffle as channel_shuffle
 from ._vision import fold as fold
 from ._vision import grid_sample as grid_sample
 from ._vision import interpolate as interpolate
+from ._vision import native_channel_shuffle as native_channel_shuffle
 from ._vision import pad as pad
+from ._vision import pixel_shuffle as pixel_shuffle
+from ._vision import pixel_unshuffle as pixel_unshuffle
 from ._vision import unfold as unfold
 from ._vision import upsample as upsample
 from ._vision import upsample_bilinear as upsample_bilinear
 from ._vision import upsample_nearest as upsample_nearest
-from rushlight._C import adaptive_avg_pool1d as adaptive_avg_pool1d
-from rushlight._C import avg_pool1d as avg_pool1d
 from rushlight._C import bilinear as bilinear
-from rushlight._C import celu_ as celu_
-from rushlight._C import channel_shuffle as channel_shuffle
 from rushlight._C import conv1d as conv1d
 from rushlight._C import conv2d as conv2d
 from rushlight._C import conv3d as conv3d
@@ -106,17 +115,8 @@ from rushlight._C import conv_transpose1d as conv_transpose1d
 from rushlight._C import conv_transpose2d as conv_transpose2d
 from rushlight._C import conv_transpose3d as conv_transpose3d
 from rushlight._C import cosine_similarity as cosine_similarity
-from rushlight._C import hardshrink as hardshrink
-from rushlight._C import native_channel_shuffle as native_channel_shuffle
 from rushlight._C import pairwise_distance as pairwise_distance
 from rushlight._C import pdist as pdist
-from rushlight._C import pixel_shuffle as pixel_shuffle
-from rushlight._C import pixel_unshuffle as pixel_unshuffle
-from rushlight._C import prelu as prelu
-from rushlight._C import relu_ as relu_
-from rushlight._C import rrelu_ as rrelu_
-from rushlight._C import selu_ as selu_
-from rushlight._C import threshold_ as threshold_
 
 @overload
 def adaptive_max_pool1d(

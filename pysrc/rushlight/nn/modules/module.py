@@ -13,7 +13,6 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Callable
 
 import rushlight
-from rushlight import _homes
 from rushlight._C import (
     Module,
     _global_backward_hooks,
@@ -27,6 +26,7 @@ from rushlight._C import (
     _global_parameter_registration_hooks,
     _use_global_hooks,
 )
+from rushlight._exports import _set_module
 from rushlight.nn.modules._to import Moving as _Moving
 from rushlight.utils.hooks import RemovableHandle
 
@@ -867,7 +867,7 @@ class _Members:
 
 
 def _attach(methods: type) -> None:
-    _homes.adopt(__name__, methods)
+    _set_module(__name__, methods)
     for name, function in vars(methods).items():
         if callable(function):
             function.__qualname__ = f"Module.{name}"
