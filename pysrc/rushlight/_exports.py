@@ -328,23 +328,25 @@ def _whole(package, module):
     return module if module.startswith("rushlight.") else f"{package}.{module}"
 
 
-def _found(package, module, name, own=""):
-    """Import a name, which its module may call otherwise; texts and pickles know it by the package."""
-    whole = _whole(package, module)
+def _fetch(space, whole, names):
+    """Put names of a module into a package, by which texts and pickles know what a private module has."""
     __import__(whole)
-    value = getattr(sys.modules[whole], own or name)
-    if name[0] != "_" and whole.rpartition(".")[2][0] == "_" and getattr(value, "__module__", None) == whole:
-        _set_module(package, value)
-    return value
+    found, package = vars(sys.modules[whole]), space["__name__"]
+    is_private = whole.rpartition(".")[2][0] == "_"
+    for name in names:
+        own = name
+        if "=" in name:
+            name, _, own = name.partition("=")
+        value = space[name] = found[own]
+        if is_private and name[0] != "_" and getattr(value, "__module__", None) == whole:
+            _set_module(package, value)
 
 
 def load(space):
     """Put the names that a package has at once into its namespace."""
     package = space["__name__"]
     for module, names in AT_ONCE[package].items():
-        for name in names.split():
-            name, _, own = name.partition("=")
-            space[name] = _found(package, module, name, own)
+        _fetch(space, _whole(package, module), names.split())
 
 
 def publish(space):
@@ -359,8 +361,8 @@ def publish(space):
     def __getattr__(name):
         module = later.get(name)
         if module is not None:
-            value = space[name] = _found(package, module, name)
-            return value
+            _fetch(space, _whole(package, module), (name,))
+            return space[name]
         if name not in modules:
             return missing(name)
         __import__(f"{package}.{name}")
