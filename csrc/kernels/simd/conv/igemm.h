@@ -34,9 +34,6 @@ bool rl_patches_read(const rl_call *k, const rl_view *in, const rl_view *weight,
                      const rl_view *out, bool transposed, rl_patches *p);
 /* The output is contiguous. RL_UNSUPPORTED: without AVX2, or where the padding is out of all proportion. */
 rl_status rl_patches_run(rl_call *k, const rl_patches *p);
-/* The gradient by the weight, to p->weight, where p->out is the gradient by the output. p->weight is
- * contiguous. */
-rl_status rl_patches_weight(rl_call *k, const rl_patches *p);
 
 /* Between the files of convolutions by patches: how input and weights lie once they are made ready. Note
  * [Patches] in kernels/simd/conv/igemm.h. */

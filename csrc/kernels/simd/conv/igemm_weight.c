@@ -103,7 +103,8 @@ static bool weight_room(rl_call *k, weight_job *j, int64_t threads) {
     return true;
 }
 
-rl_status rl_patches_weight(rl_call *k, const rl_patches *p) {
+/* To p->weight, which is contiguous; p->out is the gradient by the output. */
+static rl_status patches_weight(rl_call *k, const rl_patches *p) {
     rl_patch_plan plan;
     rl_status made = rl_patch_plan_make(k, p, &plan);
     if (made != RL_OK) return made;
@@ -132,8 +133,17 @@ rl_status rl_patches_weight(rl_call *k, const rl_patches *p) {
     return RL_OK;
 }
 #else
-rl_status rl_patches_weight(rl_call *k, const rl_patches *p) {
+static rl_status patches_weight(rl_call *k, const rl_patches *p) {
     (void)k, (void)p;
     return RL_UNSUPPORTED;
 }
 #endif
+
+RL_CHOOSER
+RL_KERNEL(simd_conv_weight_patches) {
+    const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
+    rl_patches p;
+    if (!k->svc->isa || !rl_is_contiguous(out) || !rl_patches_read(k, in, out, NULL, grad, false, &p))
+        return RL_UNSUPPORTED;
+    return patches_weight(k, &p);
+}
