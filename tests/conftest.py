@@ -8,11 +8,13 @@ import zlib
 
 import pytest
 
+from helpers import tried
 from helpers.state import changes, process_state
 from rushlight import _C
 
 
 def pytest_configure(config):
+    config.pluginmanager.register(tried)
     config.addinivalue_line("markers", "allow_live: this test may leave tensors alive")
     config.addinivalue_line("markers", "threads: run under ThreadSanitizer by make tsan")
     config.addinivalue_line("markers", "races: its threads write without a lock: left out by make tsan")

@@ -8,6 +8,7 @@ A placeholder becomes a tensor of the dtype under test, in one of LAYOUTS:
 
 import math
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -146,6 +147,8 @@ class Sample:
     kwargs: dict = field(default_factory=dict)
     without: tuple = ()  # dtypes that refuse this very call, as PyTorch's do
 
+    built: ClassVar[int] = 0  # how many calls were made of samples, by all tests: helpers/tried.py
+
     def but(self, *dtypes):
         self.without = dtypes
         return self
@@ -170,6 +173,7 @@ class Sample:
         return self._fill(tensor)
 
     def _fill(self, make):
+        Sample.built += 1
         count = 0
 
         def one(value):

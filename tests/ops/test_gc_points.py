@@ -390,6 +390,7 @@ def trace_of_views(x):
 
 
 @pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.without_samples
 @pytest.mark.parametrize("name", OTHERS)
 def test_others_survive_changes(name):
     make, call = OTHERS[name]

@@ -15,7 +15,7 @@ import rushlight as torch
 from helpers import gradients
 from rushlight import _C, autograd
 
-from .test_gradients import ONCE, REFUSED, refused
+from .test_gradients import CONSTANT, ONCE, REFUSED, refused
 
 FULL = bool(os.environ.get("RUSHLIGHT_FULL"))
 SAMPLES, SUBSETS = (1000, 1000) if FULL else (3, 4)
@@ -99,7 +99,7 @@ def subsets(n, name):
     return every if len(every) <= SUBSETS else random.Random(name).sample(every, SUBSETS)
 
 
-NAMES = [name for name in gradients.NAMES if name not in REFUSED | ONCE]
+NAMES = [name for name in gradients.NAMES if name not in REFUSED | ONCE | CONSTANT]
 
 
 @pytest.mark.parametrize("name", NAMES)

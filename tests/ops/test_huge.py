@@ -44,6 +44,7 @@ OUT_OF_MEMORY = {
 }
 
 
+@pytest.mark.without_samples
 @pytest.mark.parametrize("name", OUT_OF_MEMORY)
 def test_more_than_memory_raises(name):
     with pytest.raises(
@@ -158,6 +159,7 @@ NOTHING = {
 }
 
 
+@pytest.mark.without_samples
 @pytest.mark.parametrize("name", NOTHING)
 def test_nothing_at_all_takes_no_time(name):
     """Each would walk for hours; it answers or raises."""

@@ -25,6 +25,7 @@ def test_inferred_results_are_those_of_the_call(name):
                 assert (f"torch.{found}", shape) == (str(result.dtype), result.shape), f"{name}({sample})"
 
 
+@pytest.mark.without_samples
 @pytest.mark.parametrize(
     "name, args, text",
     [
