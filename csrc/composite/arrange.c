@@ -1,5 +1,4 @@
 /* Tensors repeated, joined, padded, mirrored and turned. */
-#include "slots.h"
 #include "compose.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -112,17 +111,17 @@ static PyObject *repeated(PyObject *x, int64_t dim, int64_t times, int64_t total
     int64_t often[RL_MAX_DIMS], shape[RL_MAX_DIMS];
     for (int d = 0; d <= ndim; d++) often[d] = d == dim + 1 ? times : 1;
     for (int d = 0; d < ndim; d++) shape[d] = d == dim ? total : view_of(x)->shape[d];
-    rl_slot args[2] = {tensor_slot(x), int_slot(dim + 1)};
+    rl_slot args[2] = {rl_value_of(x), INT(dim + 1)};
     RL_OWNED PyObject *split = rl_op_run(RL_OP_unsqueeze, args, 2);
     if (!split) return NULL;
-    args[0] = tensor_slot(split), args[1] = ints_slot(often, ndim + 1);
+    args[0] = rl_value_of(split), args[1] = INTS(often, ndim + 1);
     RL_OWNED PyObject *all = rl_op_run(RL_OP_repeat, args, 2);
     if (!all) return NULL;
-    args[0] = tensor_slot(all), args[1] = ints_slot(shape, ndim);
+    args[0] = rl_value_of(all), args[1] = INTS(shape, ndim);
     return rl_op_run(RL_OP_view, args, 2);
 }
 
-COMPOSE(repeat_interleave) {
+COMPOSED_AS_IT_IS(repeat_interleave) {
     int64_t dim;
     RL_OWNED PyObject *x = slices_of(b, &dim);
     const rl_slot *size = &b->k.arg[3];
@@ -141,7 +140,7 @@ COMPOSE(repeat_interleave) {
     return index ? rl_composite_pick(x, dim, index) : NULL;
 }
 
-COMPOSE(repeat_interleave_tensor) {
+COMPOSED_AS_IT_IS(repeat_interleave_tensor) {
     int64_t dim;
     RL_OWNED PyObject *x = slices_of(b, &dim);
     if (x && rl_tensor_arg(&b->k, 1)->device == RL_META && expected_of(b, 3) >= 0) {
@@ -164,7 +163,7 @@ COMPOSE(repeat_interleave_tensor) {
     return index ? rl_composite_pick(x, dim, index) : NULL;
 }
 
-COMPOSE(repeat_interleave_index) {
+COMPOSED_AS_IT_IS(repeat_interleave_index) {
     if (rl_tensor_arg(&b->k, 0)->device == RL_META && expected_of(b, 1) >= 0)
         return index_unseen(expected_of(b, 1));
     RL_OWNED PyObject *counts = counts_of(tensor_of(b, 0));
@@ -173,43 +172,28 @@ COMPOSE(repeat_interleave_index) {
     return interleaved(&v, 0, v.numel, expected_of(b, 1));
 }
 
-COMPOSE(stack) {
-    const rl_slot *list = &b->k.arg[0];
-    int64_t dim = b->k.arg[1].u.i;
+COMPOSED(stack) {
+    const V list = X(0);
+    int64_t dim = X(1).u.i;
     char want[RL_DIMS_TEXT], have[RL_DIMS_TEXT];
-    if (list->n == 0) {
-        PyErr_SetString(PyExc_RuntimeError, "stack expects a non-empty TensorList");
-        return NULL;
+    if (list.n == 0) return RAISE(PyExc_RuntimeError, "stack expects a non-empty TensorList");
+    const rl_view *first = list.u.ts[0];
+    if (rl_dim_wrap(&dim, first->ndim + 1) != RL_OK) {
+        FAILED = true;
+        rl_raise("stack");
+        return NONE;
     }
-    const rl_view *first = list->u.ts[0];
-    if (rl_dim_wrap(&dim, first->ndim + 1) != RL_OK) return rl_raise("stack");
-    for (int i = 1; i < list->n; i++) {
-        const rl_view *v = list->u.ts[i];
+    for (int i = 1; i < list.n; i++) {
+        const rl_view *v = list.u.ts[i];
         if (v->ndim == first->ndim && memcmp(v->shape, first->shape, v->ndim * sizeof *v->shape) == 0)
             continue;
-        PyErr_Format(PyExc_RuntimeError,
+        return RAISE(PyExc_RuntimeError,
                      "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %d",
                      rl_dims_text(want, first->shape, first->ndim), rl_dims_text(have, v->shape, v->ndim), i);
-        return NULL;
     }
-    RL_OWNED PyObject *parts = PyTuple_New(list->n);
-    rl_view **views = parts ? PyMem_Malloc((size_t)list->n * sizeof *views) : NULL;
-    if (!views) return PyErr_NoMemory();
-    PyObject *joined = NULL;
-    int i = 0;
-    for (; i < list->n; i++) {
-        rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = list->u.ts[i]}, int_slot(dim)};
-        PyObject *part = rl_op_run(RL_OP_unsqueeze, args, 2);
-        if (!part) break;
-        PyTuple_SET_ITEM(parts, i, part);
-        views[i] = &((rl_tensor *)part)->v;
-    }
-    if (i == list->n) {
-        rl_slot args[2] = {{.tag = RL_TENSORS, .n = list->n, .u.ts = views}, int_slot(dim)};
-        joined = rl_op_run(RL_OP_cat, args, 2);
-    }
-    PyMem_Free(views);
-    return joined;
+    rl_view **room = rl_values_room(g, list.n, sizeof *room);
+    for (int i = 0; i < list.n && !FAILED; i++) room[i] = OP(unsqueeze, NTH(list, i), INT(dim)).u.t;
+    return FAILED ? NONE : OP(cat, TENSORS(room, list.n), INT(dim));
 }
 
 /* ---- tensors joined after they got the dimensions that it takes ---- */

@@ -2,7 +2,6 @@
  * Arguments: (log_probs, targets, input_lengths, target_lengths, blank, ...). */
 #include "compose.h"
 #include "core/dtype.h"
-#include "slots.h"
 #include <math.h>
 
 enum { MEAN = 1, SUM = 2 };

@@ -1,5 +1,4 @@
 /* What reads and writes at indices: slices that they pick, where elements are, masks, classes as rows. */
-#include "slots.h"
 #include "compose.h"
 #include "core/view.h"
 #include "core/dtype.h"
@@ -22,7 +21,7 @@ int rl_composite_numbers(const rl_view *held, int64_t *to) {
 
 PyObject *rl_composite_flat(PyObject *x) {
     static const int64_t all = -1;
-    rl_slot args[2] = {tensor_slot(x), ints_slot(&all, 1)};
+    rl_slot args[2] = {rl_value_of(x), INTS((int64_t *)&all, 1)};
     return rl_op_run(RL_OP_reshape, args, 2);
 }
 
@@ -34,7 +33,7 @@ PyObject *rl_composite_pick(PyObject *x, int64_t dim, PyObject *index) {
         Py_SETREF(there, (PyObject *)rl_tensor_new(RL_I64, v->device, v->device_index, made->shape, 1));
         if (!there || rl_tensor_copy((rl_tensor *)there, (rl_tensor *)index) < 0) return NULL;
     }
-    rl_slot args[3] = {tensor_slot(x), int_slot(dim), tensor_slot(there)};
+    rl_slot args[3] = {rl_value_of(x), INT(dim), rl_value_of(there)};
     return rl_op_run(RL_OP_index_select, args, 3);
 }
 

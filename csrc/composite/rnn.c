@@ -1,6 +1,5 @@
 /* Recurrent layers, their cells, and sequences of different lengths packed into one tensor. */
 #include "compose.h"
-#include "slots.h"
 #include "contract/rnn.h"
 #include "core/dtype.h"
 

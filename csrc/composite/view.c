@@ -1,5 +1,4 @@
 /* Views, and copies where no view will do: shapes, dimensions, parts. */
-#include "slots.h"
 #include "compose.h"
 #include "history/node.h"
 #include "core/error.h"
@@ -9,13 +8,13 @@
 #include <string.h>
 
 static PyObject *clone_as(PyObject *x, int64_t format) {
-    rl_slot args[2] = {tensor_slot(x), int_slot(format)};
+    rl_slot args[2] = {rl_value_of(x), INT(format)};
     return rl_op_run(RL_OP_clone, args, 2);
 }
 
 /* x.view(sizes), or a contiguous copy's view where strides do not allow it */
 static PyObject *reshape_to(PyObject *x, rl_slot size) {
-    rl_slot args[2] = {tensor_slot(x), size};
+    rl_slot args[2] = {rl_value_of(x), size};
     int64_t shape[RL_MAX_DIMS];
     PyObject *view = rl_op_run(RL_OP_view, args, 2);
     if (view || !PyErr_ExceptionMatches(PyExc_RuntimeError) || rl_is_contiguous(&((rl_tensor *)x)->v))
@@ -27,22 +26,22 @@ static PyObject *reshape_to(PyObject *x, rl_slot size) {
     PyErr_Clear();
     RL_OWNED PyObject *copy = clone_as(x, RL_FORMAT_CONTIGUOUS);
     if (!copy) return NULL;
-    args[0] = tensor_slot(copy);
+    args[0] = rl_value_of(copy);
     return rl_op_run(RL_OP_view, args, 2);
 }
 
-COMPOSE(reshape) {
+COMPOSED_AS_IT_IS(reshape) {
     return reshape_to(tensor_of(b, 0), b->k.arg[1]);
 }
 
-COMPOSE(contiguous) {
+COMPOSED_AS_IT_IS(contiguous) {
     PyObject *x = tensor_of(b, 0);
     const rl_view *v = b->k.arg[0].u.t;
     int64_t format = b->k.arg[1].tag == RL_INT ? b->k.arg[1].u.i : RL_FORMAT_CONTIGUOUS;
     return rl_is_in_format(v, format) ? Py_NewRef(x) : clone_as(x, format);
 }
 
-COMPOSE(flatten) {
+COMPOSED_AS_IT_IS(flatten) {
     const rl_view *x = b->k.arg[0].u.t;
     int64_t start = b->k.arg[1].u.i, end = b->k.arg[2].u.i, shape[RL_MAX_DIMS];
     if (rl_dim_wrap(&start, x->ndim) != RL_OK || rl_dim_wrap(&end, x->ndim) != RL_OK)
@@ -67,7 +66,7 @@ COMPOSE(flatten) {
 }
 
 static PyObject *narrow_piece(PyObject *x, int64_t dim, int64_t start, int64_t length) {
-    rl_slot args[4] = {tensor_slot(x), int_slot(dim), int_slot(start), int_slot(length)};
+    rl_slot args[4] = {rl_value_of(x), INT(dim), INT(start), INT(length)};
     return rl_op_run(RL_OP_narrow, args, 4);
 }
 
@@ -123,7 +122,7 @@ static int wrap_of(rl_bound *b, int arg, int64_t *dim, const char *name) {
     return -1;
 }
 
-COMPOSE(chunk) {
+COMPOSED_AS_IT_IS(chunk) {
     int64_t dim, chunks = b->k.arg[1].u.i;
     if (wrap_of(b, 2, &dim, "chunk") < 0) return NULL;
     if (chunks <= 0) {
@@ -136,7 +135,7 @@ COMPOSE(chunk) {
     return pieces_of(tensor_of(b, 0), dim, NULL, size / each + (size % each != 0), each);
 }
 
-COMPOSE(split) {
+COMPOSED_AS_IT_IS(split) {
     int64_t dim, total = 0;
     char text[RL_DIMS_TEXT];
     const rl_slot *s = &b->k.arg[1];
@@ -182,13 +181,13 @@ static PyObject *slices_of(rl_slot x, int64_t dim) {
     int64_t n = rl_slot_tensor(&x)->shape[dim];
     RL_OWNED PyObject *slices = pieces_new(n);
     for (int64_t i = 0; slices && i < n; i++) {
-        rl_slot args[3] = {x, int_slot(dim), int_slot(i)};
+        rl_slot args[3] = {x, INT(dim), INT(i)};
         if (piece_put_steal(slices, i, rl_op_run(RL_OP_select, args, 3)) < 0) return NULL;
     }
     return pieces_give(&slices);
 }
 
-COMPOSE(unbind) {
+COMPOSED_AS_IT_IS(unbind) {
     int64_t dim;
     if (wrap_of(b, 1, &dim, "unbind") < 0) return NULL;
     int grad = rl_here.grad;
@@ -221,23 +220,21 @@ static int wrapped_dims(const rl_slot *s, int ndim, const char *what, int64_t *d
     return n;
 }
 
-COMPOSE(movedim) {
-    const rl_slot *from = &b->k.arg[1], *to = &b->k.arg[2];
+static V movedim(rl_values *g, rl_bound *b) {
+    const V *from = &X(1), *to = &X(2);
     int64_t source[RL_MAX_DIMS], place[RL_MAX_DIMS], order[RL_MAX_DIMS];
-    int ndim = rl_tensor_arg(&b->k, 0)->ndim, n_from = from->tag == RL_INTS ? from->n : 1,
-        n_to = to->tag == RL_INTS ? to->n : 1;
+    int ndim = NDIM(X(0)), n_from = from->tag == RL_INTS ? from->n : 1, n_to = to->tag == RL_INTS ? to->n : 1;
     char one[RL_DIMS_TEXT], two[RL_DIMS_TEXT];
     if (n_from != n_to) {
-        PyErr_Format(PyExc_RuntimeError,
+        return RAISE(PyExc_RuntimeError,
                      "movedim: Invalid source or destination dims: source (%s dims) should contain the same "
                      "number of dims as destination (%s dims)",
                      rl_dims_text(one, from->tag == RL_INTS ? from->u.ints : &from->u.i, n_from),
                      rl_dims_text(two, to->tag == RL_INTS ? to->u.ints : &to->u.i, n_to));
-        return NULL;
     }
-    if (wrapped_dims(from, ndim, "source", source) < 0 || wrapped_dims(to, ndim, "destination", place) < 0)
-        return NULL;
-    if (ndim == 0) return Py_NewRef(tensor_of(b, 0));
+    FAILED =
+        wrapped_dims(from, ndim, "source", source) < 0 || wrapped_dims(to, ndim, "destination", place) < 0;
+    if (FAILED || ndim == 0) return X(0);
     uint64_t moved = 0;
     for (int d = 0; d < ndim; d++) order[d] = -1;
     for (int i = 0; i < n_from; i++) {
@@ -249,25 +246,30 @@ COMPOSE(movedim) {
         while (moved >> next & 1) next++;
         order[d] = next++;
     }
-    rl_slot args[2] = {b->k.arg[0], ints_slot(order, ndim)};
-    return rl_op_run(RL_OP_permute, args, 2);
+    return OP(permute, X(0), INTS(order, ndim));
 }
 
-COMPOSE(moveaxis) {
-    return compose_movedim(b);
+COMPOSED(movedim) {
+    return movedim(g, b);
+}
+COMPOSED(moveaxis) {
+    return movedim(g, b);
 }
 
-COMPOSE(unflatten) {
-    const rl_view *x = b->k.arg[0].u.t;
-    const rl_slot *s = &b->k.arg[2];
-    int64_t dim = b->k.arg[1].u.i, shape[2 * RL_MAX_DIMS], known = 1;
+COMPOSED(unflatten) {
+    const rl_view *x = rl_value_tensor(X(0));
+    const V *s = &X(2);
+    int64_t dim = X(1).u.i, shape[2 * RL_MAX_DIMS], known = 1;
     const int64_t *sizes = s->tag == RL_INTS ? s->u.ints : &s->u.i;
     int n = s->tag == RL_INTS ? s->n : 1, open = -1;
     char text[RL_DIMS_TEXT];
-    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return rl_raise("unflatten");
+    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) {
+        FAILED = true;
+        rl_raise("unflatten");
+        return NONE;
+    }
     if (n == 0) {
-        PyErr_SetString(PyExc_RuntimeError, "unflatten: sizes must be non-empty");
-        return NULL;
+        return RAISE(PyExc_RuntimeError, "unflatten: sizes must be non-empty");
     }
     int64_t whole = x->ndim ? x->shape[dim] : 1;
     for (int i = 0; i < n; i++) {
@@ -278,22 +280,19 @@ COMPOSE(unflatten) {
         if (known < 0) break;
     }
     if (known < 0 || (open >= 0 ? known == 0 || whole % known : known != whole)) {
-        PyErr_Format(PyExc_RuntimeError,
+        return RAISE(PyExc_RuntimeError,
                      "unflatten: Provided sizes %s don't multiply up to the size of dim %lld (%lld) in the "
                      "input tensor",
                      rl_dims_text(text, sizes, n), (long long)dim, (long long)whole);
-        return NULL;
     }
     if (x->ndim - 1 + n > RL_MAX_DIMS) {
-        PyErr_Format(PyExc_RuntimeError, "unflatten: tensors have at most %d dimensions", RL_MAX_DIMS);
-        return NULL;
+        return RAISE(PyExc_RuntimeError, "unflatten: tensors have at most %d dimensions", RL_MAX_DIMS);
     }
     int to = 0;
     for (int d = 0; d < dim; d++) shape[to++] = x->shape[d];
     for (int i = 0; i < n; i++) shape[to++] = i == open ? whole / known : sizes[i];
     for (int64_t d = dim + 1; d < x->ndim; d++) shape[to++] = x->shape[d];
-    rl_slot args[2] = {b->k.arg[0], ints_slot(shape, to)};
-    return rl_op_run(RL_OP_view, args, 2);
+    return OP(view, X(0), INTS(shape, to));
 }
 
 /* ---- views of parts along a dimension, and unsafe_*, which in PyTorch are views that autograd does not know

@@ -35,8 +35,7 @@ typedef struct {
     X(RL_BF16, rl_bfloat, bfloat16, BFloat16)
 /* Note [Converted dtypes]
  * No kernel computes with these. Files bring them; they are kept, viewed, copied, shown, converted where that
- * means something, and saved again. A row refuses them unless its mask is ANY; rl_types_resolve sees to it.
- */
+ * means something, and saved again. An operator refuses them unless its TYPES say ANY (rl_types_resolve). */
 #define RL_CONVERTED_DTYPES(X)                                                                               \
     X(RL_C32, rl_complex32, complex32, ComplexHalf)                                                          \
     X(RL_C64, rl_complex64, complex64, ComplexFloat)                                                         \
