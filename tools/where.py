@@ -14,25 +14,23 @@ DECLARATIONS = "csrc/ops/declarations"
 KINDS = {"RL_SHAPE": "shape", "RL_KERNEL": "kernel", "CUDA_KERNEL": "kernel", "FORMULA": "formula"}
 DEFINED_IN = ("csrc/ops/shape", "csrc/kernels", "csrc/cuda", "csrc/derivatives")
 TIERS = ("simd", "dnnl", "ref", "cuda")
-# names of the field that files have, for families whose declarations have another one
+# files and folders of kernels that are called by the field's word, and the family that they are of
 CALLED = {
-    **{"activation": "act", "arithmetic": "arith", "data_movement": "arrange", "embedding_bag": "bag"},
-    **{
-        "data": "arrange",
-        "gemv": "product",
-        "copy": "create",
-        "factory": "create",
-        "gemm": "product",
-        "histogram": "sort",
-    },
+    **{"activation": "act", "arithmetic": "arith", "data_movement": "arrange", "data": "arrange"},
+    **{"embedding_bag": "bag", "copy": "create", "factory": "create", "gemm": "product", "gemv": "product"},
+    **{"histogram": "sort"},
 }
 
 
 def family(path):
-    """A family is a file or a folder: conv of kernels/simd/conv/direct.c and of cuda/conv.cu."""
-    own = pathlib.PurePath(path)
-    name = own.parent.name if own.parent.parent.name in TIERS else own.stem
-    return CALLED.get(name) or CALLED.get(name.partition("_")[0], name.partition("_")[0])
+    """conv of csrc/kernels/simd/conv/direct.c, csrc/kernels/ref/conv.c and csrc/cuda/conv.cu: a family is a
+    file or a folder."""
+    path = pathlib.PurePath(path)
+    below = {"kernels": 3, "cuda": 2}.get(path.parts[1] if len(path.parts) > 1 else "", len(path.parts))
+    folders = path.parts[below:-1]
+    name = folders[0] if folders else path.stem
+    first = name.partition("_")[0]
+    return CALLED.get(name) or CALLED.get(first, first)
 
 
 def line_of(text, at):
@@ -107,8 +105,7 @@ def makers(known):
 
 def made_by(text, known, making):
     """(kind, name, offset) of every definition in a text."""
-    given_one = rf"\((?:{'|'.join(sorted(making)) or '(?!)'})\)"  # a list of rows, and what makes each
-    lists = {name for name in known if re.search(rf"\b{name}{given_one}", text)}
+    lists = {name for name, row in re.findall(r"\b(\w+)\((\w+)\)", text) if row in making and name in known}
     for found in re.finditer(rf"\b({'|'.join([*KINDS, *sorted(making | lists)])})(?=\()", text):
         given = arguments(text, found.end())
         if found[1] in KINDS:
@@ -123,7 +120,7 @@ def with_headers(path, text, read, seen=None):
     """The text of a file and of the headers of its component that it includes, whose macros it may use."""
     seen = {path} if seen is None else seen
     yield text
-    for name in re.findall(r'^#include "([\w/]+\.(?:h|inc|cuh))"', text, flags=re.M):
+    for name in re.findall(r'^#include "([\w/]+\.(?:h|cuh|inc))"', text, flags=re.M):
         header = f"csrc/{name}" if "/" in name else path.rpartition("/")[0] + "/" + name
         if header not in seen and (inner := read(header)) is not None:
             seen.add(header)
@@ -133,7 +130,7 @@ def with_headers(path, text, read, seen=None):
 def definitions(path, text, read):
     """{(kind, name): line} of a C file; `read` gives the text of a header."""
     known = {}
-    lines = path.endswith("_ops.h")  # what they are written with stands in lines.h beside them
+    lines = path.endswith(("_lines.h", "_ops.h"))  # what they are written with stands in lines.h beside them
     for each in with_headers(path, '#include "lines.h"\n' + text if lines else text, read):
         for name, ways in macros(without_comments(each)).items():
             known.setdefault(name, []).extend(ways)
@@ -165,7 +162,7 @@ def all_definitions():
     found = {}
     for folder in DEFINED_IN:
         for path in map(relative, sorted((ROOT / folder).rglob("*"))):
-            if not path.endswith((".c", ".cu", "_ops.h")):
+            if not path.endswith((".c", ".cu", "_lines.h", "_ops.h")):
                 continue
             for what, line in definitions(path, read(path), read).items():
                 found[what] = (path, line)

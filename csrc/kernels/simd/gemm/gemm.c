@@ -3,8 +3,6 @@
 #include "gemm.h"
 #include "kernels/simd/common.h"
 
-/* Between the files of the matrix product: what one thread does (gemm.c) and how threads share it
- * (gemm.c). */
 /* What is packed before a piece begins. */
 typedef struct {
     const char *a; /* strips from row m0 on, of all of k; NULL: a piece packs its own, or none are packed */
@@ -14,8 +12,6 @@ typedef struct {
 
 static void rl_gemm_thin_copy(const rl_gemm_plan *plan, const void *a, char *to);
 
-/* Which way a product goes, and what one thread does of it: Notes [Panels] and [Ways] in
- * kernels/simd/gemm/gemm.h. */
 #define SIMD_BITS 256
 #include "kernels/simd/isa.h"
 #ifdef RL_SIMD_X86

@@ -11,7 +11,6 @@ typedef struct {
     int64_t size[RL_MAX_DIMS], step[RL_BATCH_OPS][RL_MAX_DIMS]; /* elements */
 } rl_gemm_batch;
 
-/* ---- batches of matrix products; kernels/simd/gemm/matmul.c ---- */
 /* ---- reading ---- */
 /* Does simd_ code multiply such tensors? `out` may share memory with the summand x alone. */
 RL_CHOOSER

@@ -1,5 +1,6 @@
 /* layer_norm and rms_norm of floats, and their gradients: a thread takes whole rows. */
 #include "norm.h"
+#include <float.h>
 
 /* ---- passes of the norms over contiguous runs, compiled for each vector width; vectors of weights ---- */
 #ifdef RL_SIMD_X86
@@ -34,12 +35,8 @@ const float *rl_norm_vector(rl_call *k, const rl_view *v, int64_t n, float missi
     for (int64_t i = 0; all && i < n; i++) all[i] = missing;
     return all;
 }
-#endif
 
-/* ---- layer_norm and rms_norm of floats: a thread takes whole rows ---- */
-#ifdef RL_SIMD_X86
-#include <float.h>
-
+/* ---- layer_norm and rms_norm ---- */
 static const double ROW_NS = 20; /* what a row takes beside its numbers */
 
 RL_CHOOSER
