@@ -325,6 +325,7 @@ def test_reference_counts_stay():
     name = "some_name_of_its_own"
     setattr(m, name, value)
     counted = (m, value, nn.Module, Leaf, m._parameters)  # Python's method cache may hold the name
+    gc.collect()  # classes of earlier tests hold Module
     before = [sys.getrefcount(o) for o in counted]
     for _ in range(200):
         setattr(m, name, value)
