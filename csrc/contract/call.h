@@ -171,6 +171,21 @@ typedef rl_status (*rl_kernel_fn)(rl_call *k);
     rl_status name(rl_call *k);                                                                              \
     rl_status name(rl_call *k)
 
+/* Note [What a kernel takes for granted]
+ * Only the dispatcher calls kernels, after the dtype rule and the shape rule of the operator. A kernel does
+ * not ask again for what these have made sure of:
+ *
+ *   arguments   a Tensor of the schema is one; so is an operand once the call has a dtype (rl_tensor_arg)
+ *   dtypes      the call's is among those declared; the others are as the two rules ask, else any
+ *   shapes      they fit, and have less than 2^47 elements
+ *   results     have the shape, dtype and strides that the rules say: contiguous, or channels last for the
+ *               kernels that CHANNELS_LAST names, or as the operands lie where the rule is element by element
+ *   generator   there is one where the schema declares it
+ *
+ * The caller's tensor of out= is no result of a kernel. In place it is: it lies anyhow, and an operand may be
+ * the very same view. Empty tensors, layouts of arguments and the end of memory are the kernel's to look at.
+ */
+
 /* ---- choices: tools/choosers.py reads these words ---- */
 /* Before a function that chooses who computes a call and how: a refusal, a plan. Tests take its branches. */
 #define RL_CHOOSER

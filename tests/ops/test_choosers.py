@@ -20,7 +20,8 @@ _ALLOCATIONS = 400  # of one call and its gradients; far more than any makes
 def make(spec):
     """A tensor of "8,3,5,5/fl": sizes, a dtype (f d h b i q u), and how it lies in memory.
 
-    l: channels last, t: its last two dims turned, s: every second column, e: stretched along its first dim.
+    l: channels last, p: part of more channels that lie last, t: its last two dims turned, s: every second
+    column, e: stretched along its first dim.
     """
     sizes, _, how = spec.partition("/")
     shape = [int(n) for n in sizes.split(",") if n]
@@ -31,6 +32,8 @@ def make(spec):
         if layout == "l":
             dims = [0, *range(2, x.ndim), 1]
             x = x.permute(dims).contiguous().permute(0, x.ndim - 1, *range(1, x.ndim - 1))
+        elif layout == "p":
+            x = torch.cat([x, x], 1).movedim(1, -1).contiguous().movedim(-1, 1)[:, : x.shape[1]]
         elif layout == "t":
             x = x.transpose(-1, -2).contiguous().transpose(-1, -2)
         elif layout == "s":
@@ -53,6 +56,8 @@ def lie(x, how):
         return torch.stack([x, x], -1)[..., 0]
     if how == "last" and x.ndim > 2:
         return x.movedim(1, -1).contiguous().movedim(-1, 1)
+    if how == "turned" and x.ndim > 1:
+        return x.transpose(-1, -2).contiguous().transpose(-1, -2)
     return x
 
 
@@ -804,22 +809,163 @@ case(
 )
 
 
+# ---- odd calls ----
+def last_weight(f, **named):
+    """A weight of one channel lies channels last where its strides say so."""
+
+    def call(x, w, *b):
+        return f(**named)(x, w.as_strided(w.shape, (w.shape[2] * w.shape[3], 1, w.shape[3], 1)), *b)
+
+    return call
+
+
+def itself(at):
+    def call(x, b):
+        x = x.clone()
+        return x.addmm_(x, b) if at == 0 else x.addmm_(b, x)
+
+    return call
+
+
+def with_places(f, *arguments):
+    return lambda x: f(x, *arguments, return_indices=True)
+
+
+case("linear: one number as the bias", linear, "20,30", "40,30", "1")
+case("addmm: its first factor is the sum", itself(0), "20,20", "20,20", grad=False)
+case("addmm: its second factor is the sum", itself(1), "20,20", "20,20", grad=False)
+case("matmul: long, threads", torch.matmul, "40,30000", "30000,40", grad=False)
+case("conv: depthwise, very many phases", conv(stride=70, groups=3), "1,3,90,90", "3,1,3,3")
+case("conv: points, strided along rows of few", conv(stride=(1, 2)), "2,12,9,9", "20,12,1,1")
+case("conv: points, padded along rows", conv(padding=(0, 1)), "2,40,9,9", "48,40,1,1")
+case("conv: points, one row of places", conv(stride=2), "2,40,2,2", "48,40,1,1")
+case("conv: points, one column of places", conv(stride=2), "2,40,1,2", "48,40,1,1")
+case("conv: gradient of few inputs, threads", conv(stride=2, padding=1), "8,12,48,48", "48,12,3,3")
+case("conv: gradient, many images, threads", conv(padding=1), "40,4,40,40", "6,4,3,3")
+case("conv: last, part of the channels", conv(), "2,20,9,10/fp", "24,20,3,3", "24")
+case("conv: last, 3d without a batch", conv(padding=1), "4,5,6,7/fl", "6,4,3,3,3", "6")
+case("conv: last, one channel, 3d without a batch", conv(padding=1), "1,5,6,7/fl", "1,1,3,3,3")
+case("conv: last, depthwise, 3d without a batch", conv(groups=4), "4,5,6,7/fl", "4,1,3,3,3", "4")
+case("conv: last, the weight of groups", last_weight(conv, padding=1, groups=20), "2,20,9,10", "20,1,3,3")
+case("conv: last, the weight of one", last_weight(conv, padding=1), "2,1,9,10", "8,1,3,3", grad=False)
+case("conv: last, depthwise, no bias", conv(padding=1, groups=20), "2,20,9,10/fl", "20,1,3,3")
+case("conv: last, padded behind", conv(padding="same"), "2,20,9,10/fl", "24,20,2,2/fl", grad=False)
+for _how in ("f", "fl"):
+    _far = conv(padding=2**29, stride=2**29)
+    case(f"conv: 3d {_how}, far more padding", _far, f"1,2,2,2,2/{_how}", "2,2,2,2,2", grad=False)
+case("max_pool: 65 taps, places", with_places(F.max_pool2d, (1, 3), 3, 0, (1, 65)), "1,1,3,200")
+case("max_pool: wide, places", with_places(F.max_pool2d, (1, 70), 1, 0, (1, 2)), "1,1,3,200")
+_alone = with_places(F.max_pool2d, (2, 2), 1, (1, 0), (2, 1))
+case("max_pool: padding alone, places", _alone, "1,1,1,9", grad=False)
+case("max_pool: two depths of one", pool(F.max_pool3d, (2, 2, 2), (1, 2, 2), (1, 0, 0)), "2,3,1,6,6")
+case("max_pool: last, 3d without a batch", pool(F.max_pool3d, 2), "4,6,6,6/fl")
+case("max_pool: last, part of the channels", pool(F.max_pool2d, 2), "2,3,8,8/fp")
+case("avg_pool: last, part of the channels", pool(F.avg_pool2d, 2), "2,3,8,8/fp")
+case("adaptive_avg_pool: to nothing", pool(F.adaptive_avg_pool2d, (0, 0)), "1,2,3,4")
+case("sum: columns of short rows", lambda x: x.sum((0, 2)), "8,3,20")
+case("sum: columns of long rows", lambda x: x.sum((0, 2)), "8,3,300")
+case("cumsum: many lines", lambda x: x.cumsum(1), "100,40")
+case("sort: one short column of two", lambda x: torch.sort(x[:, :1], 0)[0], "30,2")
+case("norm: no order", lambda x: (torch.norm(x, None), torch.norm(x, None, 0)), "9,20")
+case("softmax: safe, of a number", lambda x: torch._safe_softmax(x, 0), "")
+case("threshold: in place, stretched", lambda x: F.threshold_(x.expand(4, 5), 0.1, 0.2), "1,5", grad=False)
+case("cdist: the second is not dense", lambda x, y: torch.cdist(x, y, 1.0), "2,9,20", "2,7,20/fs")
+case("copy: to shorts without a sign", lambda x: (x * 3).to(torch.uint16).to(x.dtype), "9,20/u", grad=False)
+case("random: normal, fewer deviations", lambda x, y: torch.normal(x, y * 0), "9,20", "1,20", grad=False)
+case("interpolate: last, part of the channels", lambda x: F.interpolate(x, (9, 5)), "2,3,6,7/fp")
+case("interpolate: last, one image", lambda x: F.interpolate(x, (9, 5)), "1,3,6,7/fl")
+case("layer_norm: very long rows", layer_norm(), "3,9000/h", "9000/h", "9000/h")
+case("index: no true one", lambda x: x[x > 1e9], "4,5", grad=False)
+case("index: many into a mask", lambda x, y: x.index_put((x > -1e9,), y), "20", "20", grad=False)
+case("index: added to a mask", lambda x, y: x.index_put((x > 0,), y, accumulate=True), "20", "", grad=False)
+case("softmax: of halves that are not dense", lambda x: F.softmax(x.exp()[:, ::2], 1), "5,70/h")
+
+
 @pytest.mark.parametrize("family", sorted({name.partition(":")[0] for name in CASES}))
 def test_a_chooser_leads_to_the_same_result(family):
     with kept_threads():
         for at, name in enumerate(CASES):
             if name.partition(":")[0] == family:
-                compare(name, ((1 + at % 2, ("", "apart", "", "last")[at % 4]),))
+                threads = 2 if name.endswith("threads") else 1 + at % 2
+                compare(name, ((threads, ("", "apart", "", "last")[at % 4]),))
+
+
+# ---- memory ----
+def _step(x):
+    w = x.detach().clone().requires_grad_()
+    w.grad = w.detach()
+    torch.optim.Adam([w, w.detach().clone().requires_grad_()], lr=0.1, foreach=True).step()
+    return w.detach()
+
+
+def _grid(x):
+    torch.manual_seed(3)
+    return F.grid_sample(x, torch.rand(2, 4, 5, 2, dtype=torch.float64).to(x.dtype), align_corners=False)
+
+
+def _bags(grad, table):
+    at, starts = torch.arange(24) % 11, torch.tensor([0, 3, 3, 10])
+    return _C._nn._embedding_bag_per_sample_weights_backward(grad, table, at, starts, starts, 0)
+
+
+def _group_norm_back(grad, x):
+    return _C._nn.native_group_norm_backward(grad, x, None, None, None, 2, 1e-5)
+
+
+_MANY = "1,1,40,16", "1,1,3000,16", "1,1,3000,16"
+case("memory: attention", attention(), *_MANY)
+case("memory: attention, halves", attention(), "1,2,9,16/h", "1,2,30,16/h", "1,2,30,16/h")
+case("memory: bags", bag("sum", True), "11,16", "24")
+case("memory: bias", lambda g: _C._nn.conv_bias(g, 2), "2,3,4,5/ft", grad=False)
+case("memory: depthwise", conv(padding=1, groups=20), "2,20,9,10/ft", "20,1,3,3/ft", "20/fs")
+case("memory: depthwise, last", conv(padding=1, groups=20), "2,20,9,10/fl", "20,1,3,3/ft", "20/fs")
+case("memory: tiny planes", conv(padding=1), "16,32,4,4/ft", "32,32,3,3/ft", "32/fs")
+case("memory: chunks of images", conv(padding=1), "40,4,20,20/ft", "6,4,3,3")
+case("memory: grid", _grid, "2,3,6,7/ft")
+case("memory: batch_norm", lambda x: F.batch_norm(x, None, None, None, None, True), "4,6,5,7/ft")
+case("memory: group_norm", lambda x: F.group_norm(x, 2), "4,6,5,7/ft")
+case("memory: group_norm, halves", lambda x: F.group_norm(x, 2), "4,6,5,7/h")
+case("memory: instance_norm", lambda x: F.instance_norm(x), "4,6,5,7/ht")
+case("memory: layer_norm", lambda x: F.layer_norm(x, (7,)), "4,6,5,7/ft")
+case("memory: layer_norm, halves", lambda x: F.layer_norm(x, (7,)), "4,6,5,7/h")
+case("memory: layer_norm, weights", layer_norm(), "4,6,70/ht", "70/h", "70/h")
+case("memory: instance_norm, long", lambda x: F.instance_norm(x), "1,2,64,66")
+case("memory: group_norm, no statistics", _group_norm_back, "1,2,64,66", "1,2,64,66", grad=False)
+case("memory: step", _step, "9,20", grad=False)
+case("memory: pool, last", pool(F.max_pool2d, 2), "2,3,8,8/fl")
+case("memory: pool, last, halves", pool(F.max_pool2d, 2), "2,3,8,8/hl")
+case("memory: mean pool, last", pool(F.avg_pool2d, 2), "2,3,8,8/fl")
+case("memory: sum", lambda x: x.sum(), "300,700")
+case("memory: cumsum", lambda x: x.cumsum(0), "40000")
+case("memory: softmax, halves", lambda x: F.softmax(x, 1), "5,70/hs")
+case("memory: softmax of columns, halves", lambda x: F.softmax(x, 0), "5,70/h")
+case("memory: sort", lambda x: torch.sort(x, 0)[0], "30,70")
+case("memory: sort, whole numbers", lambda x: torch.sort(x, 0)[0], "30,70/q", grad=False)
 
 
 # one of each way: what it asks memory for
 _MEMORY = [
     name
     for name in CASES
-    if name.startswith(("conv: ", "linear: ", "addmm: ", "attention: h 3", "rnn: "))
+    if name.startswith(("memory: ", "conv: ", "linear: ", "addmm: ", "attention: h 3", "rnn: "))
     or name.startswith("matmul: long")
     or name.endswith((", places", " wbm train", " wb", " given", "(3, 5)", "max_pool: 2,3,9,9 f 3"))
 ]
+
+
+def fail(call, given, grad, lies):
+    whole = 0  # in a row: a call may do without memory for packed weights
+    for n in range(_ALLOCATIONS):
+        _C._fail_alloc(n)
+        try:
+            run(call, given, grad, lies[n % len(lies)])
+            whole += 1
+        except (MemoryError, RuntimeError):
+            whole = 0
+        finally:
+            _C._fail_alloc(-1)
+        if whole > 3:
+            break
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -833,15 +979,176 @@ def test_when_memory_ends(part):
             call, specs, grad = CASES[name]
             torch.manual_seed(1)
             given = [make(spec) for spec in specs]
-            whole = 0  # in a row: a call may do without memory for packed weights
-            for n in range(_ALLOCATIONS):
-                _C._fail_alloc(n)
-                try:
-                    run(call, given, grad, ("", "apart", "last")[n % 3])
-                    whole += 1
-                except (MemoryError, RuntimeError):
-                    whole = 0
-                finally:
-                    _C._fail_alloc(-1)
-                if whole > 3:
-                    break
+            every = ("", "turned") if name.startswith("memory: ") and grad else ("",)
+            for lies in every:
+                fail(call, given, grad, (lies,) if len(every) > 1 else ("", "apart", "last"))
+
+
+# ---- gradients by themselves: statistics that are not there, or of another dtype ----
+def _given(t, how):
+    return {"given": t, "none": None, "empty": t[:0], "double": t.double(), "half": t.half()}[how]
+
+
+_STATISTICS = [
+    ("given", "given"),
+    ("none", "none"),
+    ("given", "none"),
+    ("empty", "empty"),
+    ("given", "empty"),
+]
+_STATISTICS += [("double", "given"), ("given", "double")]
+
+
+@pytest.mark.parametrize("norm", ["batch", "group", "group, short", "layer"])
+def test_gradients_of_norms_by_themselves(norm):
+    def call(grad, x, mean, scale, w):
+        if norm == "batch":
+            return _C._nn.native_batch_norm_backward(grad, x, w, None, None, mean, scale, True, 1e-5)
+        if norm == "layer":
+            return _C._nn.native_layer_norm_backward(grad, x, [35], mean, scale, w, 1e-5)
+        return _C._nn.native_group_norm_backward(grad, x, mean, scale, w, 2, 1e-5)
+
+    torch.manual_seed(1)
+    shape = {"batch": (4, 6, 5, 7), "group": (4, 6, 35), "group, short": (4, 6, 3), "layer": (4, 6, 35)}[norm]
+    rows = {"batch": (1, 0, 2, 3), "group": None, "group, short": None, "layer": None}[norm]
+    n = 35 if norm == "layer" else 6
+    x, grad = torch.randn(shape).double(), torch.randn(shape).double()
+    w = torch.randn(n).double()
+    flat = x.permute(rows).reshape(6, -1) if rows else x.reshape(24 if norm == "layer" else 8, -1)
+    mean, scale = flat.mean(1), (flat.var(1, unbiased=False) + 1e-5).rsqrt()
+    expected = call(grad, x, mean, scale, w)
+    for stats in _STATISTICS:
+        for weight in ("given", "double"):
+            for lies in ("", "last"):
+                found = call(
+                    lie(grad.float(), lies),
+                    x.float(),
+                    *(_given(t.float(), how) for t, how in zip((mean, scale), stats)),
+                    _given(w.float(), weight),
+                )
+                for ours, exact in zip(found, expected):
+                    assert torch.allclose(ours.double(), exact, 1e-3, 1e-3), (stats, weight, lies)
+
+
+def test_dtypes_that_differ():
+    torch.manual_seed(1)
+    x, w = torch.randn(4, 6, 5), torch.rand(6) + 0.5
+    expected = F.batch_norm(x.double(), w.double(), w.double(), w.double(), w.double())
+    found = F.batch_norm(x.half(), w, w.half(), w, w)
+    assert torch.allclose(found.double(), expected, 0, 3e-2)
+    found = F.batch_norm(x.half(), w, w, w.half(), w.half())
+    assert torch.allclose(found.double(), expected, 0, 3e-2)
+    w = torch.rand(5) + 0.5
+    expected = F.rms_norm(x.double(), (5,), w.double())
+    assert torch.allclose(F.rms_norm(x, (5,), w.double()).double(), expected, 0, 1e-4)
+    y = torch.softmax(torch.randn(5, 70).half(), 1)
+    grad = torch.randn(5, 70).half()
+    expected = _C._nn.softmax_backward(grad, y, 1)
+    assert torch.equal(_C._nn.softmax_backward(grad, lie(y, "apart"), 1), expected)
+
+
+# ---- what is refused ----
+def _int8(n):
+    return torch.full((3,), n, dtype=torch.int8)
+
+
+_REFUSED = {
+    "integers divided by zero": (lambda: _int8(1) // _int8(0), "ZeroDivisionError"),
+    "a sum of integers times a fraction": (
+        lambda: torch.add(_int8(1), _int8(1), alpha=1.5),
+        "alpha must not be a floating point",
+    ),
+    "a difference of integers times a fraction": (
+        lambda: torch.sub(_int8(1), _int8(1), alpha=1.5),
+        "alpha must not be a floating point",
+    ),
+    "too large a number to fill with": (
+        lambda: torch.zeros(3).masked_fill(torch.ones(3) > 0, 1e39),
+        "without overflow",
+    ),
+    "a running sum of truths": (lambda: _int8(1).cumsum(0, dtype=torch.bool), "not implemented for 'Bool'"),
+    "a negative deviation": (
+        lambda: torch.normal(torch.zeros(20), -torch.ones(20)),
+        "normal expects all elements of std >= 0.0",
+    ),
+    "an index outside its plane": (
+        lambda: _C._nn.max_pool2d_with_indices_backward(
+            torch.zeros(1, 1, 2, 2), torch.zeros(1, 1, 4, 4), 2, 2, 0, 1, False, torch.full((1, 1, 2, 2), 99)
+        ),
+        "found an invalid max index: 99",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _REFUSED)
+def test_what_is_refused(name):
+    call, text = _REFUSED[name]
+    with pytest.raises(RuntimeError, match=text):
+        call()
+
+
+def test_linear_without_vector_kernels():
+    x, w = torch.randn(20, 30), torch.randn(40, 30)
+    expected = F.linear(x.double(), w.double())
+    _C._kernels("none")
+    try:
+        found = F.linear(x, w.clone())
+    finally:
+        _C._kernels("all")
+    assert torch.allclose(found.double(), expected, 0, 1e-4)
+
+
+# ---- more elements than 31 bits count, of views that repeat a few ----
+def _many(x, *shape):
+    return x.expand(shape)
+
+
+def test_convolutions_of_many_elements():
+    n = 2**31 + 8
+    ones = torch.ones
+    assert torch.equal(
+        F.conv2d(_many(ones(1), 1, 1, 1, n), ones(1, 1, 1, 2), stride=(1, 2**30)), ones(1, 1, 1, 3) * 2
+    )
+    assert torch.equal(F.conv1d(_many(ones(1), 1, 1, n), ones(1, 1, 2), stride=2**30), ones(1, 1, 3) * 2)
+    grad = ones(1, 1, 1, 3)
+    found = _C._nn.conv2d_weight(grad, _many(ones(1), 1, 1, 1, n), [1, 1, 1, 2], (1, 2**30))
+    assert torch.equal(found, ones(1, 1, 1, 2) * 3)
+    # planes that fit, but not with the channels beside them
+    torch.manual_seed(1)
+    for high in (2**26 + 8, 2**28):
+        x, w = torch.randn(16, 32, 1, 1), torch.randn(32, 32, 2, 1)
+        found = F.conv2d(x.expand(16, 32, high, 1), w, dilation=(high - 2, 1))
+        expected = F.conv2d(x.expand(16, 32, 3, 1).double(), w.double())
+        assert torch.allclose(found.double(), expected, 0, 1e-4)
+    for channels in (1, 16):
+        x, grad = torch.randn(1, channels, 1, 2).double(), torch.randn(1, channels, 2, 1).double()
+        found = _C._nn.conv2d_weight(
+            grad, x.expand(1, channels, 2**27, 2), [channels, channels, 1, 2], (2**26, 1)
+        )
+        expected = _C._nn.conv2d_weight(grad, x.expand(1, channels, 2, 2), [channels, channels, 1, 2], 1)
+        assert torch.allclose(found, expected)
+    for dtype in (torch.float32, torch.float64):
+        x, grad = torch.ones(1, 2**19, 1, 1, dtype=dtype), torch.arange(16, dtype=dtype).reshape(1, 16, 1, 1)
+        found = _C._nn.conv2d_weight(grad, x, [16, 2**19, 1, 1], 1)
+        assert torch.equal(found, grad.reshape(16, 1, 1, 1).expand(16, 2**19, 1, 1))
+    with pytest.raises((RuntimeError, MemoryError)):  # which lies channels last: a copy is made
+        w = torch.ones(2, 2, 1, 2).movedim(1, -1).contiguous().movedim(-1, 1)
+        F.conv2d(_many(torch.ones(1), 2**14, 2, 1, n), w, stride=(1, 2**30))
+
+
+def test_others_of_many_elements():
+    x = torch.ones(1)
+    assert torch.equal(F.max_pool2d(_many(x, 1, 1, 2**16, 2**16), 1, stride=2**15), torch.ones(1, 1, 2, 2))
+    assert torch.equal(F.interpolate(_many(x, 1, 1, 2**16, 2**16), (2, 2)), torch.ones(1, 1, 2, 2))
+    with pytest.raises((RuntimeError, MemoryError)):
+        torch.kthvalue(_many(x, 2**45), 3)
+
+
+# ---- steps ----
+def test_steps_by_gradients_in_another_order():
+    for kind in ("SGD", "Adam"):
+        turned, plain = torch.ones(9, 10, requires_grad=True), torch.ones(9, 10, requires_grad=True)
+        turned.grad, plain.grad = torch.full((10, 9), 0.5).t(), torch.full((9, 10), 0.5)
+        for w in (turned, plain):
+            getattr(torch.optim, kind)([w], lr=0.1).step()
+        assert torch.equal(turned, plain)

@@ -163,6 +163,7 @@ rl_status rl_dnnl_run(rl_call *k, const rl_dnnl_spec *spec, const float *src, co
     int before = k->svc->openmp(k, (int)spec->threads);
     rl_dnnl_plan *p = load_plan(spec);
     rl_status s = RL_UNSUPPORTED;
+    RL_UNREACHED("other threads would have to use all plans of a set at once")
     if (p) {
         s = rl_dnnl_plan_run(&state.api, state.engine, p, k, src, weight, bias, out);
         pthread_mutex_lock(&state.lock);

@@ -162,6 +162,7 @@ static rl_status plan_steps(const rl_dnnl_api *api, rl_dnnl_plan *p, rl_dnnl_des
 RL_CHOOSER
 rl_status rl_dnnl_plan_run(const rl_dnnl_api *api, dnnl_engine e, rl_dnnl_plan *p, rl_call *k,
                            const float *src, const rl_view *weight, const float *bias, const rl_view *out) {
+    RL_UNREACHED("oneDNN refuses these products only where its memory ends")
     if (p->refused) return RL_UNSUPPORTED;
     if (!__atomic_exchange_n(&p->desk_taken, 1, __ATOMIC_ACQUIRE)) {
         rl_status s = plan_steps(api, p, &p->desk, k, src, weight, bias, out);
@@ -169,6 +170,7 @@ rl_status rl_dnnl_plan_run(const rl_dnnl_api *api, dnnl_engine e, rl_dnnl_plan *
         return s;
     }
     rl_dnnl_desk own;
+    RL_UNREACHED("oneDNN's memory would have to end while two threads run one plan")
     if (!desk_make(api, e, p, &own)) return RL_UNSUPPORTED;
     rl_status s = plan_steps(api, p, &own, k, src, weight, bias, out);
     desk_clear(api, &own);

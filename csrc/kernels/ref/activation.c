@@ -9,7 +9,7 @@
 #define TABLE_KERNEL(name, entries)                                                                          \
     RL_KERNEL(ref_##name) {                                                                                  \
         static const rl_strip strips[RL_NDTYPES] = {entries};                                                \
-        return rl_eltwise(k, 1, strips, -1, NULL);                                                           \
+        return rl_eltwise(k, 1, strips, NULL);                                                               \
     }
 RL_EACH_FLOAT(RL_UNARY_KEEP, x_relu, (a < 0 ? 0 : a))
 RL_EACH_INT(RL_UNARY_KEEP, x_relu, (a < 0 ? 0 : a))
@@ -24,7 +24,7 @@ RL_EACH_FLOAT(RL_UNARY_KEEP, x_gelu_tanh,
               ((C)0.5 * a * (1 + tanh((C)tanh_scale * (a + (C)0.044715 * a * a * a)))))
 RL_KERNEL(ref_gelu) {
     static const rl_strip strips[2][RL_NDTYPES] = {{FLOAT_ENTRY(x_gelu)}, {FLOAT_ENTRY(x_gelu_tanh)}};
-    return rl_eltwise(k, 1, strips[k->attr[0] != 0], -1, NULL);
+    return rl_eltwise(k, 1, strips[k->attr[0] != 0], NULL);
 }
 
 /* ---- with numbers ---- */
@@ -34,7 +34,7 @@ RL_KERNEL(ref_gelu) {
     RL_KERNEL(ref_##name) {                                                                                  \
         static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_##name)};                                  \
         rl_numbers numbers = {.d = {first, second}};                                                         \
-        return rl_eltwise(k, 1, strips, -1, &numbers);                                                       \
+        return rl_eltwise(k, 1, strips, &numbers);                                                           \
     }
 #define PLAIN_KERNEL(name, expr) NUMBERS_KERNEL(name, 0, 0, expr)
 
@@ -74,7 +74,7 @@ RL_KERNEL(ref_threshold) {
         else
             rl_row_ints(dtype, (const char *)&element, 0, 1, &numbers.i[i]);
     }
-    return rl_eltwise(k, 1, strips, -1, &numbers);
+    return rl_eltwise(k, 1, strips, &numbers);
 }
 
 rl_status ref_clamp(rl_call *k); /* kernels/ref/math.c */
@@ -92,7 +92,7 @@ RL_KERNEL(ref_threshold_backward) {
     static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_threshold_backward)
                                                     RL_EACH_INT(RL_ENTRY, x_threshold_backward)};
     rl_numbers numbers = {.d = {rl_num(k, 2)}};
-    return rl_eltwise(k, 2, strips, -1, &numbers);
+    return rl_eltwise(k, 2, strips, &numbers);
 }
 
 RL_EACH_FLOAT(RL_BINARY_KEEP, x_prelu, (a > 0 ? a : a * b))
@@ -174,7 +174,7 @@ RL_KERNEL(ref_rrelu) {
     slopes s = {.lower = rl_num(k, 1), .upper = rl_num(k, 2)};
     if (!k->arg[3].u.i) {
         rl_numbers numbers = {.d = {(s.lower + s.upper) / 2}};
-        return rl_eltwise(k, 1, strips, -1, &numbers);
+        return rl_eltwise(k, 1, strips, &numbers);
     }
     if (k->arg[4].tag != RL_RNG)
         return rl_fail(k, RL_RUNTIME, "a random operator was called without a generator");
@@ -230,5 +230,5 @@ RL_EACH_FLOAT(RL_BINARY_KEEP, back_gelu_tanh, ({
 RL_KERNEL(ref_gelu_backward) {
     static const rl_strip strips[2][RL_NDTYPES] = {{RL_EACH_FLOAT(RL_ENTRY, back_gelu)},
                                                    {RL_EACH_FLOAT(RL_ENTRY, back_gelu_tanh)}};
-    return rl_eltwise(k, 2, strips[k->attr[0] != 0], -1, NULL);
+    return rl_eltwise(k, 2, strips[k->attr[0] != 0], NULL);
 }

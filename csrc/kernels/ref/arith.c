@@ -4,28 +4,6 @@
 #include <tgmath.h>
 
 /* ---- two operands of one dtype, element by element: arithmetic ---- */
-/* An in-place call may own a result of another dtype (a.eq_(b) of floats): then the strips write to scratch.
- */
-static rl_status through_scratch(rl_call *k, rl_walk *w, rl_strip strip, int dtype, rl_numbers *numbers) {
-    rl_walk back;
-    rl_cast_pair pair = {k->out[0]->dtype, dtype};
-    int64_t stride = rl_itemsize(dtype);
-    char *memory = k->svc->scratch(k, RL_COUNT(w->numel), stride);
-    if (!memory) return RL_FAIL;
-    rl_walk_begin(&back, k->out[0], RL_WRITE);
-    back.nops = 2;
-    back.base[1] = w->base[0] = memory;
-    for (int d = w->ndim - 1; d >= 0; d--) {
-        w->stride[0][d] = back.stride[1][d] = stride;
-        stride *= w->size[d];
-    }
-    rl_walk_merge(w);
-    rl_walk_merge(&back);
-    rl_walk_parallel(k, w, RL_REF_NS, strip, numbers);
-    if (!numbers->fault) rl_walk_parallel(k, &back, RL_REF_NS, rl_strip_cast, &pair);
-    return RL_OK;
-}
-
 /* beside halves, a number that stays a float32: TRAITS(WIDE_NUMBER) */
 static bool is_wide_number(const rl_view *v, int dtype) {
     return (dtype == RL_F16 || dtype == RL_BF16) && v->dtype == RL_F32 && v->numel == 1;
@@ -62,21 +40,17 @@ static rl_status through_floats(rl_call *k, rl_strip strip, rl_numbers *numbers)
 }
 
 RL_CHOOSER
-rl_status rl_eltwise(rl_call *k, int n_in, const rl_strip *strips, int result, rl_numbers *numbers) {
+rl_status rl_eltwise(rl_call *k, int n_in, const rl_strip *strips, rl_numbers *numbers) {
     rl_walk w;
     rl_numbers none = {.fault = 0};
     int dtype = rl_tensor_arg(k, 0)->dtype;
-    if (result < 0) result = dtype;
+    RL_UNREACHED("the declarations name no dtype without a strip")
     if (!strips[dtype]) return RL_UNSUPPORTED;
     if (!numbers) numbers = &none;
     if (n_in == 2 && is_wide_number(k->arg[1].u.t, dtype)) return through_floats(k, strips[RL_F32], numbers);
     rl_walk_begin(&w, k->out[0], RL_WRITE);
     for (int i = 0; i < n_in; i++) rl_walk_add(&w, k->arg[i].u.t);
-    if (k->out[0]->dtype != result) {
-        if (through_scratch(k, &w, strips[dtype], result, numbers) != RL_OK) return RL_FAIL;
-    } else {
-        rl_walk_each(k, &w, RL_REF_NS, strips[dtype], numbers);
-    }
+    rl_walk_each(k, &w, RL_REF_NS, strips[dtype], numbers);
     if (numbers->fault) return rl_fail(k, RL_RUNTIME, "ZeroDivisionError");
     return RL_OK;
 }
@@ -136,7 +110,7 @@ RL_KERNEL(ref_add) {
     static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(add)};
     rl_numbers numbers = {.fault = 0};
     if (alpha_read(k, 2, &numbers) != RL_OK) return RL_FAIL;
-    return rl_eltwise(k, 2, strips, -1, &numbers);
+    return rl_eltwise(k, 2, strips, &numbers);
 }
 
 RL_KERNEL(ref_sub) {
@@ -148,20 +122,20 @@ RL_KERNEL(ref_sub) {
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
             "`logical_xor()` operator instead.");
     if (alpha_read(k, 2, &numbers) != RL_OK) return RL_FAIL;
-    return rl_eltwise(k, 2, strips, -1, &numbers);
+    return rl_eltwise(k, 2, strips, &numbers);
 }
 
 RL_KERNEL(ref_rsub) { /* other + -alpha * input */
     static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(rsub)};
     rl_numbers numbers = {.fault = 0};
     if (alpha_read(k, 2, &numbers) != RL_OK) return RL_FAIL;
-    return rl_eltwise(k, 2, strips, -1, &numbers);
+    return rl_eltwise(k, 2, strips, &numbers);
 }
 
 #define TABLE_KERNEL(name, entries)                                                                          \
     RL_KERNEL(ref_##name) {                                                                                  \
         static const rl_strip strips[RL_NDTYPES] = {entries(name)};                                          \
-        return rl_eltwise(k, 2, strips, -1, NULL);                                                           \
+        return rl_eltwise(k, 2, strips, NULL);                                                               \
     }
 TABLE_KERNEL(mul, EVERY_ENTRY)
 TABLE_KERNEL(maximum, EVERY_ENTRY)
@@ -224,7 +198,7 @@ RL_KERNEL(ref_div) {
     if (rl_tensor_arg(k, 0)->dtype == RL_BOOL)
         return rl_fail(k, RL_NOTIMPL, "\"div_%s_cpu\" not implemented for 'Bool'",
                        mode == 2 ? "floor" : "trunc");
-    return rl_eltwise(k, 2, by_mode[mode], -1, NULL);
+    return rl_eltwise(k, 2, by_mode[mode], NULL);
 }
 
 /* ---- powers ---- */
@@ -270,12 +244,12 @@ RL_KERNEL(ref_pow) {
         double value = rl_row_double(exponent->dtype, rl_const_data(exponent));
         if (rl_is_float(x->dtype)) {
             const rl_strip *special = special_power(value);
-            if (special) return rl_eltwise(k, 1, special, -1, NULL);
+            if (special) return rl_eltwise(k, 1, special, NULL);
         } else if (value < 0) {
             return rl_fail(k, RL_RUNTIME, "Integers to negative integer powers are not allowed.");
         }
     }
-    return rl_eltwise(k, 2, strips, -1, NULL);
+    return rl_eltwise(k, 2, strips, NULL);
 }
 
 /* ---- two operands of one dtype, element by element: what the C library has, and its kin ---- */
@@ -283,7 +257,7 @@ RL_KERNEL(ref_pow) {
 #define PAIR_KERNEL(name, entries)                                                                           \
     RL_KERNEL(ref_##name) {                                                                                  \
         static const rl_strip strips[RL_NDTYPES] = {entries(name)};                                          \
-        return rl_eltwise(k, 2, strips, -1, NULL);                                                           \
+        return rl_eltwise(k, 2, strips, NULL);                                                               \
     }
 #define FLOAT_PAIR(name, expr)                                                                               \
     RL_EACH_FLOAT(RL_BINARY_KEEP, name, expr)                                                                \
@@ -342,7 +316,7 @@ PAIR_KERNEL(nextafter, FLOAT_ENTRY)
     RL_JUST_BOOL(RL_BINARY_BOOL, name, expr)                                                                 \
     RL_KERNEL(ref_##name) {                                                                                  \
         static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(name)};                                      \
-        return rl_eltwise(k, 2, strips, RL_BOOL, NULL);                                                      \
+        return rl_eltwise(k, 2, strips, NULL);                                                               \
     }
 COMPARISON(eq, (a == b))
 COMPARISON(ne, (a != b))
@@ -359,7 +333,7 @@ RL_EACH_INT(RL_UNARY_BOOL, x_logical_not, (a == 0))
 RL_JUST_BOOL(RL_UNARY_BOOL, x_logical_not, (a == 0))
 RL_KERNEL(ref_logical_not) {
     static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(x_logical_not)};
-    return rl_eltwise(k, 1, strips, RL_BOOL, NULL);
+    return rl_eltwise(k, 1, strips, NULL);
 }
 
 #define BITWISE(name, expr)                                                                                  \
@@ -368,7 +342,7 @@ RL_KERNEL(ref_logical_not) {
     RL_KERNEL(ref_##name) {                                                                                  \
         static const rl_strip strips[RL_NDTYPES] = {RL_EACH_INT(RL_ENTRY, name)                              \
                                                         RL_JUST_BOOL(RL_ENTRY, name)};                       \
-        return rl_eltwise(k, 2, strips, -1, NULL);                                                           \
+        return rl_eltwise(k, 2, strips, NULL);                                                               \
     }
 BITWISE(bitwise_and, (a & b))
 BITWISE(bitwise_or, (a | b))
@@ -378,7 +352,7 @@ RL_EACH_INT(RL_UNARY_KEEP, x_not, ~a)
 RL_JUST_BOOL(RL_UNARY_KEEP, x_not, !a)
 RL_KERNEL(ref_bitwise_not) {
     static const rl_strip strips[RL_NDTYPES] = {RL_EACH_INT(RL_ENTRY, x_not) RL_JUST_BOOL(RL_ENTRY, x_not)};
-    return rl_eltwise(k, 1, strips, -1, NULL);
+    return rl_eltwise(k, 1, strips, NULL);
 }
 
 /* ---- equal: are two whole tensors the same? ---- */
@@ -413,7 +387,7 @@ RL_KERNEL(ref_equal) {
 #define INT_KERNEL(name)                                                                                     \
     RL_KERNEL(ref_##name) {                                                                                  \
         static const rl_strip strips[RL_NDTYPES] = {RL_EACH_INT(RL_ENTRY, name)};                            \
-        return rl_eltwise(k, 2, strips, -1, NULL);                                                           \
+        return rl_eltwise(k, 2, strips, NULL);                                                               \
     }
 
 /* ---- shifts: by any number, as if bit by bit; a shift to the left by less than 0 leaves nothing ---- */
@@ -488,6 +462,7 @@ RL_CHOOSER
 static rl_status three_run(rl_call *k, const rl_strip *strips, const rl_numbers *numbers) {
     rl_walk w;
     int dtype = rl_tensor_arg(k, 0)->dtype;
+    RL_UNREACHED("the declarations name no dtype without a strip")
     if (!strips[dtype]) return RL_UNSUPPORTED;
     rl_walk_begin(&w, k->out[0], RL_WRITE);
     for (int i = 0; i < 3; i++) rl_walk_add(&w, k->arg[i].u.t);
@@ -501,7 +476,7 @@ RL_KERNEL(ref_lerp) {
     const rl_view *weight = rl_in(k, 2);
     if (weight && weight->ndim) return three_run(k, each, NULL);
     rl_numbers numbers = {.d = {weight ? rl_row_double(weight->dtype, rl_const_data(weight)) : rl_num(k, 2)}};
-    return rl_eltwise(k, 2, by, -1, &numbers);
+    return rl_eltwise(k, 2, by, &numbers);
 }
 
 RL_KERNEL(ref_addcmul) {

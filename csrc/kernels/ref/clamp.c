@@ -28,7 +28,7 @@ static rl_status clamp_run(rl_call *k, int low, int high) {
             rl_row_ints(dtype, (const char *)&element, 0, 1, &numbers.i[i]);
         if (numbers.d[i] != numbers.d[i]) return rl_view_fill(k, k->out[0], &element);
     }
-    return rl_eltwise(k, 1, strips, -1, &numbers);
+    return rl_eltwise(k, 1, strips, &numbers);
 }
 RL_KERNEL(ref_clamp) { /* hardtanh, too */
     return clamp_run(k, 1, 2);

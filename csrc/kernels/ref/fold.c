@@ -138,7 +138,6 @@ RL_KERNEL(ref_col2im) {
     } planes[RL_NDTYPES] = {RL_EACH_FLOAT(FOLD_ENTRY, fold) RL_JUST_BOOL(FOLD_ENTRY, fold)};
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
     fold_job j = {0};
-    if (!planes[x->dtype].run) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
     fold_read(k, &j, out, x);
     j.column_from = rl_const_data(x), j.image = rl_data(out, RL_WRITE);

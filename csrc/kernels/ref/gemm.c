@@ -307,7 +307,6 @@ RL_KERNEL(ref_addmm) {
     operands o = {.a = rl_const_data(a), .b = rl_const_data(b)};
     rl_product p = {
         .dtype = x->dtype, .operands = &o, .pack_a = matrix_pack_a, .pack_b = matrix_pack_b, .batches = 1};
-    if (!strips[x->dtype]) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
     o.a_row = a->strides[at] * item, o.a_depth = a->strides[at + 1] * item;
     o.b_depth = b->strides[at] * item, o.b_col = b->ndim > 1 ? b->strides[at + 1] * item : 0;

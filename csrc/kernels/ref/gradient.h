@@ -10,7 +10,7 @@
     RL_KERNEL(ref_##name) {                                                                                  \
         static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, x_##name)};                      \
         rl_numbers numbers = {.d = {first, second, third}};                                                  \
-        return rl_eltwise(k, 2, strips, -1, &numbers);                                                       \
+        return rl_eltwise(k, 2, strips, &numbers);                                                           \
     }
 #define PLAIN_BACK(name, expr) BACK_KERNEL(name, 0, 0, 0, expr)
 #define D(i)                   ((C)c->d[i])

@@ -318,8 +318,7 @@ RL_CHOOSER
 RL_KERNEL(ref_index_mask) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0], *mask = k->arg[1].n == 1 ? k->arg[1].u.ts[0] : NULL;
     rl_walk w;
-    if (!mask || !rl_is_mask(mask) || mask->ndim != x->ndim || out->ndim != 1 || out->numel == 0)
-        return RL_UNSUPPORTED;
+    if (!mask || !rl_is_mask(mask) || mask->ndim != x->ndim || out->numel == 0) return RL_UNSUPPORTED;
     rl_walk_begin(&w, mask, RL_READ);
     rl_walk_add(&w, x);
     return select_all(k, &w, out);
@@ -360,7 +359,7 @@ RL_KERNEL(ref_index_put_mask) {
     if (!mask || !rl_is_mask(mask) || mask->ndim != x->ndim || rl_tensor_arg(k, 2)->numel != 1 ||
         k->arg[3].u.i)
         return RL_UNSUPPORTED;
-    if (rl_element_from(k, 2, k->out[0]->dtype, &element) != RL_OK) return RL_FAIL;
+    rl_element_from(k, 2, k->out[0]->dtype, &element); /* of a tensor, which cannot fail */
     fill_masked(k, x, mask, element);
     return RL_OK;
 }

@@ -70,8 +70,8 @@ typedef struct {
     int64_t i[2];
     int fault; /* set by strips, answered with ZeroDivisionError and the like */
 } rl_numbers;
-/* strips: by the dtype of the compute argument; result: dtype the strips write, -1 for that of the input */
-rl_status rl_eltwise(rl_call *k, int n_in, const rl_strip *strips, int result, rl_numbers *numbers);
+/* strips: by the dtype of the first argument; each writes the dtype of the result */
+rl_status rl_eltwise(rl_call *k, int n_in, const rl_strip *strips, rl_numbers *numbers);
 
 /* strips of three operands: target, the target again, what is added to it (times numbers->d, ->i) ... */
 rl_strip rl_strip_combine(int join, int dtype); /* NULL for RL_JOIN_SET; RL_JOIN_MEAN adds */

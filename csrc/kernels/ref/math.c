@@ -8,16 +8,16 @@
 #define FLOAT_ENTRY(name)  RL_EACH_FLOAT(RL_ENTRY, name)
 #define NUMBER_ENTRY(name) FLOAT_ENTRY(name) RL_EACH_INT(RL_ENTRY, name)
 #define EVERY_ENTRY(name)  NUMBER_ENTRY(name) RL_JUST_BOOL(RL_ENTRY, name)
-#define TABLE_KERNEL(name, entries, result)                                                                  \
+#define TABLE_KERNEL(name, entries)                                                                          \
     RL_KERNEL(ref_##name) {                                                                                  \
         static const rl_strip strips[RL_NDTYPES] = {entries};                                                \
-        return rl_eltwise(k, 1, strips, result, NULL);                                                       \
+        return rl_eltwise(k, 1, strips, NULL);                                                               \
     }
 
 /* ---- floats in, floats out ---- */
 #define FLOAT_KERNEL(name, expr)                                                                             \
     RL_EACH_FLOAT(RL_UNARY_KEEP, x_##name, expr)                                                             \
-    TABLE_KERNEL(name, FLOAT_ENTRY(x_##name), -1)
+    TABLE_KERNEL(name, FLOAT_ENTRY(x_##name))
 FLOAT_KERNEL(exp, exp(a))
 FLOAT_KERNEL(log, log(a))
 FLOAT_KERNEL(sqrt, sqrt(a))
@@ -33,7 +33,7 @@ FLOAT_KERNEL(reciprocal, 1 / a)
 #define NUMBER_KERNEL(name, float_expr, int_expr)                                                            \
     RL_EACH_FLOAT(RL_UNARY_KEEP, x_##name, float_expr)                                                       \
     RL_EACH_INT(RL_UNARY_KEEP, x_##name, int_expr)                                                           \
-    TABLE_KERNEL(name, NUMBER_ENTRY(x_##name), -1)
+    TABLE_KERNEL(name, NUMBER_ENTRY(x_##name))
 NUMBER_KERNEL(neg, -a, RL_WRAP(0, -, a))
 NUMBER_KERNEL(abs, fabs(a), (a < 0 ? RL_WRAP(0, -, a) : a))
 NUMBER_KERNEL(floor, floor(a), a)
@@ -44,18 +44,18 @@ NUMBER_KERNEL(trunc, trunc(a), a)
 RL_EACH_FLOAT(RL_UNARY_KEEP, x_sign, (C)((a > 0) - (a < 0)))
 RL_EACH_INT(RL_UNARY_KEEP, x_sign, ((a > 0) - (a < 0)))
 RL_JUST_BOOL(RL_UNARY_KEEP, x_sign, a)
-TABLE_KERNEL(sign, EVERY_ENTRY(x_sign), -1)
+TABLE_KERNEL(sign, EVERY_ENTRY(x_sign))
 RL_EACH_FLOAT(RL_UNARY_KEEP, x_square, a *a)
 RL_EACH_INT(RL_UNARY_KEEP, x_square, RL_WRAP(a, *, a))
 RL_JUST_BOOL(RL_UNARY_KEEP, x_square, a)
-TABLE_KERNEL(square, EVERY_ENTRY(x_square), -1)
+TABLE_KERNEL(square, EVERY_ENTRY(x_square))
 
 /* ---- anything in, bool out ---- */
 #define QUESTION(name, float_expr, int_expr)                                                                 \
     RL_EACH_FLOAT(RL_UNARY_BOOL, x_##name, float_expr)                                                       \
     RL_EACH_INT(RL_UNARY_BOOL, x_##name, int_expr)                                                           \
     RL_JUST_BOOL(RL_UNARY_BOOL, x_##name, int_expr)                                                          \
-    TABLE_KERNEL(name, EVERY_ENTRY(x_##name), RL_BOOL)
+    TABLE_KERNEL(name, EVERY_ENTRY(x_##name))
 QUESTION(isnan, (a != a), (a != a))
 QUESTION(isinf, (fabs(a) == (C)INFINITY), 0 * a)
 QUESTION(isfinite, (a - a == 0), (a == a))
@@ -70,7 +70,7 @@ QUESTION(signbit, (copysign((C)1, a) < 0), (a < 0))
     RL_EACH_FLOAT(RL_UNARY_KEEP, x_##name, expr)                                                             \
     RL_KERNEL(ref_##name) {                                                                                  \
         static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, x_##name)};                      \
-        return rl_eltwise(k, 1, strips, -1, NULL);                                                           \
+        return rl_eltwise(k, 1, strips, NULL);                                                               \
     }
 MATH_KERNEL(log1p, log1p(a))
 MATH_KERNEL(expm1, expm1(a))
@@ -125,7 +125,7 @@ RL_KERNEL(ref_round_decimals) {
                           before[RL_NDTYPES] = {FLOAT_ENTRY(before)};
     const int64_t decimals = rl_int(k, 1);
     rl_numbers numbers = {.d = {pow(10.0, fabs((double)decimals))}};
-    return rl_eltwise(k, 1, decimals < 0 ? before : behind, -1, &numbers);
+    return rl_eltwise(k, 1, decimals < 0 ? before : behind, &numbers);
 }
 
 /* ---- what becomes of NaN, inf and -inf ---- */
@@ -144,7 +144,7 @@ RL_KERNEL(ref_nan_to_num) {
     const double most = largest[rl_tensor_arg(k, 0)->dtype], instead[] = {0, most, -most};
     rl_numbers numbers = {.fault = 0};
     for (int i = 0; i < 3; i++) numbers.d[i] = k->arg[1 + i].tag == RL_NONE ? instead[i] : rl_num(k, 1 + i);
-    return rl_eltwise(k, 1, strips, -1, &numbers);
+    return rl_eltwise(k, 1, strips, &numbers);
 }
 
 /* ---- mantissa and exponent: operands mantissa, exponent, input ---- */

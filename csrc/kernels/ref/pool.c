@@ -98,12 +98,11 @@ RL_EACH_FLOAT(MAX_PLANE, max, -INFINITY)
     MAX_PLANE(D, T, C, LOAD, STORE, name, (T) - 1 > 0 ? 0 : -((int64_t)1 << (8 * sizeof(T) - 2)) * 2)
 RL_EACH_INT(MAX_INT, max)
 
-RL_CHOOSER
 RL_KERNEL(ref_max_pool2d) {
     static void (*const planes[RL_NDTYPES])(const void *, const char *, char *) = {
         RL_EACH_FLOAT(RL_ENTRY, max) RL_EACH_INT(RL_ENTRY, max)};
     pool_job job = {.plane = planes[rl_tensor_arg(k, 0)->dtype]};
-    return job.plane ? pool_run(k, &job) : RL_UNSUPPORTED;
+    return pool_run(k, &job);
 }
 
 /* ---- averages ---- */
@@ -323,18 +322,15 @@ RL_CHOOSER
 RL_KERNEL(ref_max_pool_nd) {
     const rl_view *x = k->arg[0].u.t;
     nd_job job = {0};
-    if (!max_line_of(x->dtype)) return RL_UNSUPPORTED;
     job.to = rl_data(k->out[0], RL_WRITE);
     if (k->n_out == 2) job.indices = rl_data(k->out[1], RL_WRITE);
     return max_lines(k, &job, x, k->out[0]);
 }
-RL_CHOOSER
 RL_KERNEL(ref_adaptive_max_pool_nd) {
     const rl_view *x = k->arg[0].u.t;
     nd_job job = {.one = max_one_of(x->dtype)};
-    if (!job.one) return RL_UNSUPPORTED;
     job.to = rl_data(k->out[0], RL_WRITE);
-    if (k->n_out == 2) job.indices = rl_data(k->out[1], RL_WRITE);
+    job.indices = rl_data(k->out[1], RL_WRITE);
     return nd_run(k, &job, x, k->out[0], true);
 }
 

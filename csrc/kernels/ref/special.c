@@ -30,7 +30,6 @@ static rl_status rl_special_each(rl_call *k, int n_in, const rl_strip *strips, d
                                  rl_numbers *numbers) {
     const int dtype = rl_tensor_arg(k, 0)->dtype;
     rl_walk w;
-    if (k->out[0]->dtype != dtype) return rl_eltwise(k, n_in, strips, -1, numbers);
     rl_walk_begin(&w, k->out[0], RL_WRITE);
     for (int i = 0; i < n_in; i++) rl_walk_add(&w, k->arg[i].u.t);
     rl_walk_each(k, &w, ns, strips[dtype], numbers);

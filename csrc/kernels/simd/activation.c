@@ -9,12 +9,11 @@ RL_CHOOSER
 RL_KERNEL(simd_prelu) {
     const rl_view *x = rl_in(k, 0), *operand[2] = {x, rl_in(k, 1)};
     const double numbers[SIMD_NUMBERS] = {0};
-    if (!operand[1]) return RL_UNSUPPORTED;
     rl_view slope = *operand[1];
     int64_t shape[RL_MAX_DIMS], strides[RL_MAX_DIMS];
     if (slope.numel != 1) { /* the weights stand along dimension 1 */
         for (int d = 0; d < x->ndim; d++) shape[d] = 1, strides[d] = 0;
-        if (x->ndim > 1) shape[1] = slope.numel, strides[1] = slope.strides[0];
+        shape[1] = slope.numel, strides[1] = slope.strides[0];
         slope.shape = shape, slope.strides = strides, slope.ndim = x->ndim;
         operand[1] = &slope;
     }
@@ -26,7 +25,7 @@ RL_CHOOSER
 RL_KERNEL(simd_threshold) {
     const double numbers[SIMD_NUMBERS] = {rl_num(k, 1), rl_num(k, 2)};
     for (int i = 0; i < 2; i++)
-        if (k->arg[1 + i].tag == RL_TENSOR || !(fabs(numbers[i]) <= 65504)) return RL_UNSUPPORTED;
+        if (!(fabs(numbers[i]) <= 65504)) return RL_UNSUPPORTED;
     return rl_view_expanded(k->out[0]) ? RL_UNSUPPORTED : simd_map(k, &line_threshold, numbers);
 }
 

@@ -26,7 +26,7 @@ RL_KERNEL(simd_add) {
 RL_CHOOSER
 RL_KERNEL(simd_sub) {
     double numbers[SIMD_NUMBERS] = {0};
-    if (rl_tensor_arg(k, 0)->dtype == RL_BOOL || !factor_read(k, numbers)) return RL_UNSUPPORTED;
+    if (!factor_read(k, numbers)) return RL_UNSUPPORTED;
     numbers[0] = -numbers[0];
     return simd_map(k, numbers[0] == -1 ? &line_sub : &line_axpy, numbers);
 }
@@ -77,7 +77,6 @@ RL_KERNEL(simd_pow) {
     const double numbers[SIMD_NUMBERS] = {0};
     const simd_line *special = NULL;
     double value;
-    if (!x || !exponent || exponent->dtype != x->dtype) return RL_UNSUPPORTED;
     if (exponent->ndim == 0 && x->ndim) {
         if (!power_read(exponent, &value)) return RL_UNSUPPORTED;
         special = special_power(value);
@@ -156,13 +155,11 @@ RL_KERNEL(simd_equal) { /* attr[0]: the shapes are */
 #include "isa.h"
 #include "arith_choose_impl.inc"
 
-RL_CHOOSER
 rl_status simd_choose(rl_call *k, const rl_view *mask, const rl_view *yes, const rl_view *no) {
     static const simd_line line = {
         .operands = 3, .masked = true, .ns = 0.3, .strip = {{CHOOSE_TABLE(_avx2)}, {CHOOSE_TABLE(_avx512)}}};
     const rl_view *operand[] = {mask, yes, no};
     const double numbers[SIMD_NUMBERS] = {0};
-    if (!mask || !yes || !no || yes->dtype != no->dtype) return RL_UNSUPPORTED;
     return simd_map_views(k, &line, operand, numbers);
 }
 

@@ -155,8 +155,7 @@ rl_status simd_map_views(rl_call *k, const simd_line *line, const rl_view *const
     const int dtype = operand[line->masked]->dtype, answer = line->answer == SIMD_TRUTH ? RL_BOOL : dtype;
     const int own = answer == RL_BOOL ? RL_BOOL : compute_dtype(line, dtype);
     map_job j = {.line = line};
-    if (out->dtype != answer || !map_begin(k, &j, operand, out->numel, numbers, read, blocks))
-        return RL_UNSUPPORTED;
+    if (!map_begin(k, &j, operand, out->numel, numbers, read, blocks)) return RL_UNSUPPORTED;
     j.size[0] = rl_itemsize(answer), j.item[0] = rl_itemsize(own);
     j.move[0] = simd_mover_between(k, line->masked ? own : answer, own);
     bool flat = rl_is_contiguous(out);
@@ -270,8 +269,7 @@ RL_CHOOSER
 rl_status simd_map(rl_call *k, const simd_line *line, const double *numbers) {
     const rl_view *operand[SIMD_OPERANDS];
     if (!(k->svc->isa & RL_ISA_AVX2)) return RL_UNSUPPORTED;
-    for (int i = 0; i < line->operands; i++)
-        if (!(operand[i] = rl_in(k, i))) return RL_UNSUPPORTED;
+    for (int i = 0; i < line->operands; i++) operand[i] = rl_tensor_arg(k, i);
     if (RL_LIKELY(near_run(k, line, operand, numbers))) return RL_OK;
     return simd_map_views(k, line, operand, numbers);
 }

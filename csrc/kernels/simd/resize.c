@@ -148,7 +148,7 @@ static rl_status resize_run(rl_call *k, const void *from, int64_t inner) {
 RL_CHOOSER
 RL_KERNEL(simd_resize) {
     const rl_view *x = k->arg[0].u.t;
-    if (!resize_suits(k, x) || !rl_is_contiguous(k->out[0])) return RL_UNSUPPORTED;
+    if (!resize_suits(k, x)) return RL_UNSUPPORTED;
     if (rl_is_contiguous(x)) return resize_run(k, rl_const_data(x), 1);
     if (x->dtype != RL_F32) return RL_UNSUPPORTED;
     const float *from = rl_plain_input(k, x);
@@ -170,7 +170,7 @@ static bool lies_last(const rl_view *v) {
 RL_CHOOSER
 RL_KERNEL(simd_resize_last) {
     const rl_view *x = k->arg[0].u.t;
-    if (!resize_suits(k, x) || !lies_last(x) || !lies_last(k->out[0])) return RL_UNSUPPORTED;
+    if (!resize_suits(k, x) || !lies_last(x)) return RL_UNSUPPORTED;
     return resize_run(k, rl_const_data(x), x->shape[1]);
 }
 #else

@@ -112,9 +112,7 @@ RL_CHOOSER
 static rl_status softmax_run(rl_call *k, int arguments, bool safe, const softmax_kit *avx2,
                              const softmax_kit *avx512) {
     const rl_view *a = rl_in(k, 0), *b = arguments == 2 ? rl_in(k, 1) : NULL, *out = k->out[0];
-    if (!(k->svc->isa & RL_ISA_AVX2) || out->numel == 0 || !simd_is_floats(a) || !simd_is_floats(b) ||
-        !simd_makes_floats(k))
-        return RL_UNSUPPORTED;
+    if (!(k->svc->isa & RL_ISA_AVX2) || out->numel == 0 || !simd_is_floats(a)) return RL_UNSUPPORTED;
     softmax_job j = {.kit = k->svc->isa & RL_ISA_AVX512 ? avx512 : avx2, .safe = safe, .n = 1, .inner = 1};
     if (safe && out->ndim && k->attr[0] != out->ndim - 1) return RL_UNSUPPORTED;
     if (out->ndim) j.n = out->shape[k->attr[0]];

@@ -116,7 +116,7 @@ static void tiles_begin(rl_call *k, simd_sort_job *job) {
     const rl_walk *w = &a->lines;
     const int64_t item = rl_itemsize(rl_tensor_arg(k, 0)->dtype);
     const bool apart = w->ndim && w->stride[a->in][w->ndim - 1] == item && a->step[a->in] != item;
-    if (apart && w->size[w->ndim - 1] > 1 && a->n < SIMD_SORT_LONG)
+    if (apart && a->n < SIMD_SORT_LONG)
         rl_thread_rooms(k, k->threads, RL_COUNT(SIMD_SORT_TILE, a->n), item, &job->tiles);
 }
 

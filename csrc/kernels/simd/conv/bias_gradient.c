@@ -34,7 +34,7 @@ RL_KERNEL(simd_conv_bias) {
     j.images = grad->ndim > spatial + 1 ? grad->shape[0] : 1;
     j.plane = grad->numel / (j.images * j.channels);
     const double plane = BIAS_NS * (double)(j.images * j.plane);
-    if (j.place == 1 || j.plane == 1) {
+    if (j.place == 1) {
         k->svc->parallel(k, j.channels, plane, wide ? bias_channels_avx512 : bias_channels_avx2, &j);
         return RL_OK;
     }

@@ -190,7 +190,7 @@ bool rl_conv_input_depth(rl_call *k, const rl_conv *c, int64_t spatial, rl_statu
     j.pitch = j.shift_x + (c->pl + c->w - 1) / c->sw + 1;
     j.first = c->pt / c->sh;
     const double line = (double)simd_max(j.pitch, c->sh * c->w) * (double)width;
-    if ((double)(j.shift_y + 1) * line > INT32_MAX || c->sh * c->sw > PHASES_MOST) return false;
+    if (c->sh * c->sw > PHASES_MOST) return false; /* rl_conv_placed_make has seen to the sizes */
     j.band = simd_min(last + 1 - j.first, simd_max(1, (int64_t)(BAND / line)));
     j.bands = simd_ceil_div(last + 1 - j.first, j.band);
     const bool one = rl_is_serial(k, 1, RL_GEMM_NS * 16 * rl_conv_work(c));
@@ -258,7 +258,6 @@ bool rl_conv_weight_depth(rl_call *k, const rl_conv *c, int64_t spatial, rl_stat
     if (!depth_begin(k, c, &j)) return false;
     const int64_t width = j.kit->width, more = (c->kh - 1) * c->dh;
     const double line = (double)simd_max(c->ow, c->sh * j.p.wide) * (double)width;
-    if ((double)(more + 1) * (double)(j.p.wide * width) > INT32_MAX) return false;
     j.band = simd_min(c->oh, simd_max(1, (int64_t)(BAND / line)));
     j.bands = simd_ceil_div(c->oh, j.band);
     const int64_t seen = (j.band - 1) * c->sh + more + 1; /* rows of the input by a band */

@@ -11,9 +11,7 @@ bool rl_patches_read(const rl_call *k, const rl_view *in, const rl_view *weight,
                      const rl_view *out, bool transposed, rl_patches *p) {
     const rl_window *a = rl_window_of(k);
     const int n = (int)a->spatial, lead = in->ndim - n;
-    if (!rl_is_float(in->dtype) || weight->dtype != in->dtype || out->dtype != in->dtype || !in->numel ||
-        !weight->numel || !out->numel || (bias && bias->dtype != in->dtype))
-        return false;
+    if (!rl_is_float(in->dtype) || !in->numel || !weight->numel || !out->numel) return false;
     *p = (rl_patches){.in = in, .weight = weight, .bias = bias, .out = out, .transposed = transposed};
     p->images = lead == 2 ? in->shape[0] : 1, p->groups = a->groups;
     p->image = lead == 2 ? in->strides[0] : 0, p->channel = in->strides[lead - 1];
@@ -306,10 +304,9 @@ rl_status rl_patch_plan_make(rl_call *k, const rl_patches *p, rl_patch_plan *pla
     *plan = (rl_patch_plan){.p = p, .inner = inner, .size = (int)rl_itemsize(inner)};
     plan->kit = rl_gemm_kit_get(k, inner);
     plan->avx512 = k->svc->isa & RL_ISA_AVX512;
-    if (!plan->kit) return RL_UNSUPPORTED;
     plan_extents(plan);
-    const rl_count phases = RL_COUNT(plan->weave[0], plan->weave[1], plan->weave[2]);
-    if (phases.n < 0 || phases.n > PHASES_MOST || !plan_steps(plan)) return RL_UNSUPPORTED;
+    const int64_t phases = plan->weave[0] * plan->weave[1] * plan->weave[2]; /* of places: it fits */
+    if (phases > PHASES_MOST || !plan_steps(plan)) return RL_UNSUPPORTED;
     return plan_taps(k, plan) ? RL_OK : RL_FAIL;
 }
 #else
@@ -576,8 +573,7 @@ rl_status rl_patches_run(rl_call *k, const rl_patches *p) {
 RL_CHOOSER
 static rl_status by_patches(rl_call *k, const rl_view *bias, bool transposed) {
     rl_patches p;
-    if (!k->svc->isa || !rl_is_contiguous(k->out[0]) ||
-        !rl_patches_read(k, rl_in(k, 0), rl_in(k, 1), bias, k->out[0], transposed, &p))
+    if (!k->svc->isa || !rl_patches_read(k, rl_in(k, 0), rl_in(k, 1), bias, k->out[0], transposed, &p))
         return RL_UNSUPPORTED;
     return rl_patches_run(k, &p);
 }

@@ -143,7 +143,6 @@ RL_CHOOSER
 RL_KERNEL(simd_conv_weight_patches) {
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
     rl_patches p;
-    if (!k->svc->isa || !rl_is_contiguous(out) || !rl_patches_read(k, in, out, NULL, grad, false, &p))
-        return RL_UNSUPPORTED;
+    if (!k->svc->isa || !rl_patches_read(k, in, out, NULL, grad, false, &p)) return RL_UNSUPPORTED;
     return patches_weight(k, &p);
 }

@@ -118,6 +118,7 @@ RL_KERNEL(simd_conv_input) {
         return RL_UNSUPPORTED;
     if (rl_conv_input_depth(k, &c, rl_window_of(k)->spatial, &status)) return status;
     if (floats && plain ? input_suits_tiles(&c) : !floats || c.ic >= FEW_LANES) {
+        RL_UNREACHED("the gradient of an input would have to take gigabytes")
         if (rl_conv_sent(k, &c, rl_window_of(k)->spatial, false, &status)) return status;
     }
     if (!plain) return RL_UNSUPPORTED;

@@ -382,10 +382,9 @@ bool rl_conv_sent(rl_call *k, const rl_conv *c, int64_t spatial, bool forward, r
     j.from = rl_conv_planes_of(k, rl_in(k, 0), spatial), j.to = rl_conv_planes_of(k, out, spatial);
     j.weight = weight.at, j.w_group = c->oc * weight.image, j.w_tap = weight.place;
     j.w_channel = forward ? weight.channel : weight.image, j.w_lane = forward ? weight.image : weight.channel;
-    j.bias = bias ? rl_dense_input(k, bias) : NULL, j.result = rl_data(out, RL_WRITE);
+    j.bias = bias ? rl_const_data(bias) : NULL, j.result = rl_data(out, RL_WRITE);
     *status = RL_FAIL;
-    if (!j.from.at || !j.weight || (bias && !j.bias) || !phases_make(k, &j) || !tables_make(k, &j) ||
-        !panels_make(k, &j, w))
+    if (!j.from.at || !j.weight || !phases_make(k, &j) || !tables_make(k, &j) || !panels_make(k, &j, w))
         return true;
     j.strip = k->svc->scratch(k, RL_COUNT(j.round, c->groups, j.strip_step), j.p.size);
     const rl_count sums = RL_COUNT(j.chunk, j.p.high, j.p.wide, j.p.kit->nr);

@@ -109,7 +109,7 @@ bool rl_gemm_plan_make(const rl_call *k, const rl_gemm *problem, rl_gemm_plan *p
                                                  : RL_F32;
     const rl_gemm_kit *kit = rl_gemm_kit_get(k, inner);
     rl_gemm *const g = &plan->g;
-    if (!kit || problem->k == 0) return false;
+    if (!kit) return false;
     *plan = (rl_gemm_plan){.g = *problem, .kit = kit, .size = (int)rl_itemsize(inner), .inner = inner};
     strides_settle(g);
     plan->swapped = !whole && better_swapped(g);
@@ -590,8 +590,8 @@ static rl_status long_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm_da
     long_job j = {.depth = simd_max(BLOCK_K, simd_ceil_div(g->k, BLOCKS_MOST)), .at = *at};
     j.blocks = simd_ceil_div(g->k, j.depth);
     const rl_gemm block = long_block(plan, j.depth), last = long_block(plan, g->k - (j.blocks - 1) * j.depth);
-    if (!rl_gemm_plan_make(k, &block, &j.plans[0]) || !rl_gemm_plan_make(k, &last, &j.plans[1]))
-        return RL_UNSUPPORTED;
+    rl_gemm_plan_make(k, &block, &j.plans[0]);
+    rl_gemm_plan_make(k, &last, &j.plans[1]);
     if (!rl_thread_rooms(k, j.blocks, RL_COUNT(g->m, g->n), plan->size, &j.sums)) return RL_FAIL;
     j.a_step = j.depth * g->a_col * plan->in.from_item, j.b_step = j.depth * g->b_row * plan->in.from_item;
     const double ns = RL_GEMM_NS * (double)(g->m * g->n) * (double)j.depth;

@@ -15,9 +15,7 @@ typedef struct {
 /* Does simd_ code multiply such tensors? `out` may share memory with the summand x alone. */
 RL_CHOOSER
 static bool rl_gemm_batch_takes(const rl_view *a, const rl_view *b, const rl_view *out) {
-    return out->dtype != RL_BOOL && a->dtype == out->dtype && b->dtype == out->dtype && out->numel > 0 &&
-           a->numel > 0 && a->ndim > 0 && b->ndim > 0 && a->storage != out->storage &&
-           b->storage != out->storage;
+    return out->numel > 0 && a->numel > 0 && a->storage != out->storage && b->storage != out->storage;
 }
 
 /* of dim d of out, counted from the last; 0 where v is stretched */
@@ -219,7 +217,7 @@ RL_KERNEL(simd_linear) {
     if (!rl_gemm_plan_make(k, &t.g, &plan)) return RL_UNSUPPORTED;
     /* halves are packed as floats, twice the size: only for a batch, which uses them again and again */
     const bool keeps = w->dtype == RL_F32 || w->dtype == RL_F64 || t.dims > 0;
-    if (keeps && plan.way == RL_WAY_TILES && !plan.swapped) {
+    if (keeps && plan.way == RL_WAY_TILES) {
         t.g.panels = linear_panels(k, w, &plan);
         if (!t.g.panels) return RL_FAIL;
     }

@@ -49,7 +49,6 @@ static void blocks_join(const rl_norm_columns *j, int64_t blocks) {
 RL_CHOOSER
 static rl_status rl_norm_columns_sum(rl_call *k, rl_norm_columns *j) {
     bool wide = k->svc->isa & RL_ISA_AVX512;
-    if (!(k->svc->isa & RL_ISA_AVX2)) return RL_UNSUPPORTED;
     j->block = simd_max(simd_ceil_div(j->rows, BLOCKS), STRETCH);
     j->tile = wide ? TILE_avx512 : TILE_avx2;
     j->tiles = simd_ceil_div(j->columns, j->tile);
@@ -256,16 +255,13 @@ static rl_status norm_read(rl_call *k, const rl_view *x, const rl_view *grad, co
     const rl_view *out = k->out[0];
     *j = (norm_job){.runs = rl_norm_runs_get(k), .weight = weight};
     if (!j->runs || x->dtype != RL_F32 || x->numel == 0 || !norm_is_float(weight)) return RL_UNSUPPORTED;
-    for (int i = 1; i < k->n_out; i++)
-        if (!rl_is_plain(k->out[i])) return RL_UNSUPPORTED;
     j->channels = x->shape[1], j->to = rl_data(out, RL_WRITE);
     if (rl_is_plain(out)) {
         j->samples = x->shape[0], j->plane = x->numel / (j->samples * j->channels);
         j->x = simd_floats_of(k, x), j->grad = grad ? simd_floats_of(k, grad) : NULL;
         return j->x && (j->grad || !grad) ? RL_OK : RL_FAIL;
     }
-    if (!is_channels_last(out) || !is_channels_last(x) || (grad && !is_channels_last(grad)))
-        return RL_UNSUPPORTED;
+    if (!is_channels_last(x) || (grad && !is_channels_last(grad))) return RL_UNSUPPORTED;
     j->samples = x->numel / j->channels, j->plane = 1;
     j->x = rl_const_data(x), j->grad = grad ? rl_const_data(grad) : NULL;
     return RL_OK;

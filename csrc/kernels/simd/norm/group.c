@@ -104,8 +104,7 @@ static rl_status short_lines(rl_call *k, group_job *j) {
 RL_CHOOSER
 static rl_status group_read(rl_call *k, const rl_view *x, const rl_view *weight, const rl_view *bias,
                             group_job *j) {
-    if (!(j->runs = rl_norm_runs_get(k)) || x->numel == 0 || !simd_is_floats(x) || !simd_is_floats(weight) ||
-        !simd_is_floats(bias) || !simd_makes_floats(k))
+    if (!(j->runs = rl_norm_runs_get(k)) || x->numel == 0 || !simd_is_floats(x) || !simd_is_floats(weight))
         return RL_UNSUPPORTED;
     j->samples = x->shape[0], j->channels = x->shape[1];
     j->elements = x->numel / (j->samples * j->channels);
@@ -191,7 +190,7 @@ RL_KERNEL(simd_instance_norm) {
     const rl_view *x = rl_in(k, 0), *mean = rl_in(k, 3), *variance = rl_in(k, 4);
     group_job j = {.groups = x->shape[1], .eps = rl_num(k, 7)};
     bool given = !k->arg[5].u.i;
-    if (!norm_is_float(mean) || !norm_is_float(variance)) return RL_UNSUPPORTED;
+    if (!norm_is_float(mean)) return RL_UNSUPPORTED; /* whose dtype the variance has */
     rl_status status = group_read(k, x, rl_in(k, 1), rl_in(k, 2), &j);
     if (status != RL_OK) return status;
     if (group_room(k, &j) != RL_OK) return RL_FAIL;

@@ -39,9 +39,7 @@ const float *rl_norm_vector(rl_call *k, const rl_view *v, int64_t n, float missi
 /* ---- layer_norm and rms_norm ---- */
 static const double ROW_NS = 20; /* what a row takes beside its numbers */
 
-RL_CHOOSER
 rl_status rl_norm_rows_run(rl_call *k, rl_norm_rows *j, int64_t rows) {
-    if (!(k->svc->isa & RL_ISA_AVX2)) return RL_UNSUPPORTED;
     k->svc->parallel(k, rows, ROW_NS + NORM_NS * (double)j->n,
                      k->svc->isa & RL_ISA_AVX512 ? norm_rows_avx512 : norm_rows_avx2, j);
     return RL_OK;
@@ -70,12 +68,11 @@ RL_CHOOSER
 static rl_status rows_run(rl_call *k, const rl_view *weight, const rl_view *bias, rl_norm_rows *j) {
     float *made[3];
     const rl_view *x = k->arg[0].u.t;
-    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || !simd_is_floats(x) || !simd_is_floats(weight) ||
-        !simd_is_floats(bias) || !simd_makes_floats(k))
+    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || !simd_is_floats(x) || !simd_is_floats(weight))
         return RL_UNSUPPORTED;
     j->n = j->period = 1;
     for (int d = x->ndim - (int)k->attr[0]; d < x->ndim; d++) j->n *= x->shape[d];
-    const bool strips = simd_is_strip(x) && simd_is_strip(k->out[0]);
+    const bool strips = simd_is_strip(x);
     if ((strips ? rows_strips(k, j, x) : rows_floats(k, j, x)) != RL_OK ||
         simd_results_begin(k, strips, made) != RL_OK)
         return RL_FAIL;
@@ -168,11 +165,10 @@ static rl_status back_floats(rl_call *k, rl_norm_back *j, const rl_view *grad, c
     j->grad = simd_floats_of(k, grad), j->x = simd_floats_of(k, x);
     return j->grad && j->x ? RL_OK : RL_FAIL;
 }
-static rl_status back_strips(rl_call *k, rl_norm_back *j, const rl_view *grad, const rl_view *x) {
+static void back_strips(rl_call *k, rl_norm_back *j, const rl_view *grad, const rl_view *x) {
     j->strips = true;
     j->halves[0] = simd_strip_begin(k, grad, RL_READ), j->halves[1] = simd_strip_begin(k, x, RL_READ);
     j->halves[2] = simd_strip_begin(k, k->out[0], RL_WRITE);
-    return RL_OK;
 }
 
 RL_CHOOSER
@@ -181,17 +177,19 @@ static rl_status rows_back(rl_call *k, rl_norm_back j, const rl_view *weight, co
     const rl_view *grad = k->arg[0].u.t, *x = k->arg[1].u.t;
     float *made[3];
     if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || !simd_is_floats(x) || !simd_is_floats(weight) ||
-        !simd_is_floats(mean) || !simd_is_floats(scale) || !simd_makes_floats(k))
+        !simd_is_floats(mean) || !simd_is_floats(scale))
         return RL_UNSUPPORTED;
     j.rows = k->attr[0], j.n = k->attr[1], j.period = 1;
     if (rl_norm_back_statistics(k, mean, scale, &j) != RL_OK) return RL_FAIL;
-    const bool strips =
-        j.n <= LONG_ROW && simd_is_strip(grad) && simd_is_strip(x) && simd_is_strip(k->out[0]);
+    const bool strips = j.n <= LONG_ROW && simd_is_strip(grad) && simd_is_strip(x);
     j.weight = rl_norm_vector(k, weight, j.n, 1);
-    if (!j.weight || (strips ? back_strips(k, &j, grad, x) : back_floats(k, &j, grad, x)) != RL_OK ||
+    if (!j.weight || (!strips && back_floats(k, &j, grad, x) != RL_OK) ||
         simd_results_begin(k, strips, made) != RL_OK)
         return RL_FAIL;
-    if (!strips) j.to = made[0];
+    if (strips)
+        back_strips(k, &j, grad, x);
+    else
+        j.to = made[0];
     if (rl_norm_back_run(k, &j) != RL_OK) return RL_FAIL;
     for (int i = 1; i < k->n_out; i++)
         for (int64_t c = 0; c < j.n; c++) made[i][c] = (float)j.parts[i - 1][c];

@@ -59,7 +59,7 @@ static bool way_choose(rl_call *k, spread_job *s) {
     pool_job *j = &s->job;
     const rl_pool_plan *g = &j->plan;
     bool steps = j->even && j->stride[2] <= 2 && j->kernel[2] <= LONGEST;
-    bool whole = g->out[2] == 1 && g->spans[2][0].start <= 0 && g->spans[2][0].end >= g->size[2];
+    bool whole = g->out[2] == 1 && g->spans[2][0].end >= g->size[2];
     s->way = whole                      ? SPREAD_FILL
              : steps                    ? (j->stride[2] == 1 ? SPREAD_ONE : SPREAD_TWO)
              : s->rounds <= POOL_ROUNDS ? SPREAD_TABLE
@@ -76,7 +76,6 @@ static rl_status spread_run(rl_call *k, bool adaptive) {
     spread_job s = {0};
     pool_job *j = &s.job;
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
-    if (!rl_is_contiguous(out)) return RL_UNSUPPORTED;
     rl_status read = simd_pool_read(k, j, out, grad, adaptive);
     if (read != RL_OK) return read;
     for (int i = 0; i < 3; i++) {

@@ -35,7 +35,6 @@ static rl_status places_run(rl_call *k, bool adaptive) {
     places_job s = {0};
     pool_job *j = &s.job;
     const rl_view *x = rl_in(k, 0), *out = k->out[0];
-    if (k->n_out != 2 || !rl_is_contiguous(out) || !rl_is_contiguous(k->out[1])) return RL_UNSUPPORTED;
     rl_status read = simd_pool_read(k, j, x, out, adaptive);
     if (read != RL_OK) return read;
     /* a wide window is looked through by itself */

@@ -78,7 +78,6 @@ RL_KERNEL(simd_max_pool_back) {
     most_job m = {0};
     pool_job *j = &m.places.job;
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
-    if (!rl_is_contiguous(out)) return RL_UNSUPPORTED;
     rl_status read = simd_pool_read(k, j, in, grad, false);
     if (read != RL_OK) return read;
     bool pairs = is_pairs(j);
@@ -97,7 +96,6 @@ static rl_status by_indices(rl_call *k, int at) {
     most_job m = {0};
     pool_job *j = &m.places.job;
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
-    if (!rl_is_contiguous(out)) return RL_UNSUPPORTED;
     rl_status read = simd_pool_read(k, j, out, grad, at != 7);
     if (read != RL_OK) return read;
     m.indices = simd_block_of(k, rl_in(k, at), RL_I64);

@@ -117,7 +117,7 @@ static double window_size(const pool_job *j) {
 RL_CHOOSER
 static bool lies_last(const rl_call *k, const rl_view *x) {
     int64_t room[2 * RL_SMALL_DIMS];
-    if (rl_is_contiguous(x) || x->ndim != rl_window_of(k)->spatial + 2 || x->ndim < 4) return false;
+    if (rl_is_contiguous(x) || x->ndim != rl_window_of(k)->spatial + 2) return false;
     rl_view t = turned(x, room);
     return rl_is_contiguous(&t) || !rl_is_contiguous(k->out[0]);
 }

@@ -26,6 +26,7 @@ rl_status simd_pool_read(rl_call *k, pool_job *j, const rl_view *input, const rl
     j->k = k;
     j->item = (size_t)rl_itemsize(j->computes);
     if (rl_pool_plan_read(k, &j->plan, input, output, adaptive) != RL_OK) return RL_FAIL;
+    RL_UNREACHED("as many places would take gigabytes")
     if (j->plan.volume >= INT32_MAX / 2 || j->plan.places >= INT32_MAX / 2) return RL_UNSUPPORTED;
     j->planes = input->numel / j->plan.volume;
     j->even = windows_read(j, rl_window_of(k), adaptive);

@@ -92,6 +92,7 @@ static inline bool places_lines(places_job *s) {
     /* places are int32 */
     const int64_t rows =
         (j->kernel[0] - 1) * g->dilation[0] * g->size[1] + (j->kernel[1] - 1) * g->dilation[1];
+    RL_UNREACHED("a plane would have to take a hundred megabytes")
     if (rows * g->size[2] + (j->kernel[2] - 1) * g->dilation[2] > INT32_MAX) return false;
     if (!j->even || j->stride[2] > MOST) return false;
     s->line = (g->out[2] - 1) * j->stride[2] + (j->kernel[2] - 1) * g->dilation[2] + 1 +

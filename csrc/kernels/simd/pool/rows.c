@@ -101,7 +101,6 @@ static rl_status rows_run(rl_call *k, bool adaptive, bool max) {
     rows_job r = {0};
     pool_job *j = &r.job;
     const rl_view *x = rl_in(k, 0), *out = k->out[0];
-    if (k->n_out != 1 || !rl_is_contiguous(out)) return RL_UNSUPPORTED;
     rl_status read = simd_pool_read(k, j, x, out, adaptive);
     if (read != RL_OK) return read;
     if (!way_choose(&r)) return RL_UNSUPPORTED;

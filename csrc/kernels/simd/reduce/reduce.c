@@ -11,7 +11,6 @@
 #ifdef RL_SIMD_X86
 /* a unit of work has about this many elements; so many units are enough for any number of threads */
 enum { UNIT = 1 << 15, UNITS = 128, BUFFER = 2048, RUN = 256, NARROW = 16, STRIP_NS = 20 };
-#define MOST (INT64_MAX / 4) /* sizes are rounded up; only an expanded view has more */
 
 #define SIMD_BITS 256
 #include "kernels/simd/isa.h"
@@ -257,8 +256,7 @@ static void reduce_plan(reduce_job *job) {
     int64_t beside = kept->stride[0][kept->ndim - 1], below = reduced->stride[0][reduced->ndim - 1];
     bool same = !job->load; /* folds read the dtype as it is */
     job->row = kept->size[kept->ndim - 1];
-    job->across = job->row > 1 &&
-                  (beside == job->item || (beside < below && beside > 0) || numel < NARROW || inner == 1);
+    job->across = job->row > 1 && (beside == job->item || (beside < below && beside > 0) || numel < NARROW);
     if (job->across) {
         job->direct = same && beside == job->item;
         job->width = job->direct ? FOLD_TILE : BUFFER / FOLD_ROWS;
@@ -301,7 +299,7 @@ rl_status simd_reduce(rl_call *k, const fold_reduction *how, double number) {
     const rl_view *x = rl_in(k, 0);
     reduce_job job;
     job.how = how, job.number = number, job.outputs = k->n_out;
-    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || x->numel > MOST || !reduce_code(k, &job, x->dtype))
+    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || !reduce_code(k, &job, x->dtype))
         return RL_UNSUPPORTED;
     job.kind = how->truth || !rl_is_float(x->dtype) ? &how->ints : &how->floats;
     for (int i = 0; i < job.outputs; i++) job.dtype[i] = k->out[i]->dtype;

@@ -234,11 +234,10 @@ static void scan_walk(const rl_call *k, scan_job *job) {
 RL_CHOOSER
 static rl_status scan_run(rl_call *k, const scan *how) {
     const double ns = how->ns;
-    const rl_view *x = rl_in(k, 0), *out = k->out[0];
+    const rl_view *x = rl_in(k, 0);
     scan_job job;
     job.how = how;
-    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || out->dtype != x->dtype ||
-        !scan_code_of(k, &job, x->dtype))
+    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || !scan_code_of(k, &job, x->dtype))
         return RL_UNSUPPORTED;
     scan_walk(k, &job);
     const rl_walk *w = &job.lines;
@@ -394,7 +393,8 @@ static rl_status cumulative_run(rl_call *k, const cumulative code[RL_NDTYPES]) {
     int64_t dim = k->attr[0];
     cumulative_job job;
     rl_walk *w = &job.lines;
-    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || !(job.run = code[x->dtype])) return RL_UNSUPPORTED;
+    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0) return RL_UNSUPPORTED;
+    job.run = code[x->dtype];
     rl_walk_begin(w, k->out[0], RL_WRITE);
     rl_walk_add(w, k->out[1]);
     rl_walk_add(w, x);
