@@ -104,7 +104,7 @@ static bool weight_room(rl_call *k, weight_job *j, int64_t threads) {
 }
 
 /* To p->weight, which is contiguous; p->out is the gradient by the output. */
-static rl_status patches_weight(rl_call *k, const rl_patches *p) {
+static rl_status weight_run(rl_call *k, const rl_patches *p) {
     rl_patch_plan plan;
     rl_status made = rl_patch_plan_make(k, p, &plan);
     if (made != RL_OK) return made;
@@ -133,7 +133,7 @@ static rl_status patches_weight(rl_call *k, const rl_patches *p) {
     return RL_OK;
 }
 #else
-static rl_status patches_weight(rl_call *k, const rl_patches *p) {
+static rl_status weight_run(rl_call *k, const rl_patches *p) {
     (void)k, (void)p;
     return RL_UNSUPPORTED;
 }
@@ -144,5 +144,5 @@ RL_KERNEL(simd_conv_weight_patches) {
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
     rl_patches p;
     if (!k->svc->isa || !rl_patches_read(k, in, out, NULL, grad, false, &p)) return RL_UNSUPPORTED;
-    return patches_weight(k, &p);
+    return weight_run(k, &p);
 }
