@@ -47,15 +47,16 @@ _LAID = {
     "columns": (lambda a: a.repeat(2, -1), lambda t: t[..., ::2]),
 }
 LAYOUTS = tuple(_LAID)
-ELEMENTWISE = ("arith", "math", "clamp", "act", "special")
-ALONG = ("reduce", "softmax", "linalg", "distance", "act")  # families whose `dim` is what is computed along
+ELEMENTWISE = ("arith", "math", "clamp", "activation", "special")
+# families whose `dim` is what is computed along
+ALONG = ("reduce", "softmax", "linalg", "distance", "activation")
 
 # ---- the groups that are told apart in the summary ----
 GROUPS = {
     "elementwise": ELEMENTWISE,
     "reductions": ("reduce",),
     "norms and softmax": ("norm", "softmax"),
-    "layout and dtype": ("arrange",),
+    "layout and dtype": ("data_movement",),
 }
 _GROUP_OF = {
     **dict.fromkeys(("linalg_vector_norm", "norm", "norm_text", "dist"), "reductions"),

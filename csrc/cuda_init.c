@@ -56,13 +56,13 @@ static PyObject *handle_or_raise(void *handle) {
 }
 
 /* Arguments are a device's number, then handles: of a stream, of an event, an address. */
-enum { MOST_HANDLES = 3 };
+enum { MAX_HANDLES = 3 };
 typedef struct {
     int index;
-    void *at[MOST_HANDLES];
+    void *at[MAX_HANDLES];
 } handles;
 static bool take(PyObject *args, int n, handles *h) {
-    PyObject *given[MOST_HANDLES];
+    PyObject *given[MAX_HANDLES];
     static const char *const formats[] = {"i", "iO", "iOO", "iOOO"};
     if (!PyArg_ParseTuple(args, formats[n], &h->index, &given[0], &given[1], &given[2])) return false;
     for (int i = 0; i < n; i++) h->at[i] = PyLong_AsVoidPtr(given[i]);

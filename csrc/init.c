@@ -268,9 +268,9 @@ static void fill_upcalls(void) {
         .compose = rl_composite_run,
         .fallback_run = rl_fallback_asked() ? rl_fallback_run : NULL,
         .node_watch = rl_anomaly_remember,
-        .formula_kind = &rl_formula_kind,
-        .leaf_kind = &rl_leaf_kind,
-        .copy_slices_kind = &rl_copy_slices_kind,
+        .formula_kind = &rl_formula_vtable,
+        .leaf_kind = &rl_leaf_vtable,
+        .copy_slices_kind = &rl_copy_slices_vtable,
         .pieces_kinds = {[RL_PIECES_CAT] = &rl_pieces_cat_kind, [RL_PIECES_STACK] = &rl_pieces_stack_kind},
     };
 }
@@ -282,7 +282,7 @@ static int fill_module(PyObject *m) {
     rl_weak_guard_fork();
     rl_generator_guard_fork();
     rl_services_init();
-    rl_services_vendor(dnnl_open);
+    rl_services_onednn(dnnl_open);
     rl_dispatch_init();
     fill_upcalls();
     if (rl_schema_init() != RL_OK) return rl_raise("rushlight") ? 0 : -1;

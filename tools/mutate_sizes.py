@@ -36,7 +36,7 @@ static inline long rl_is_too_small(int number) {
 #endif
 """
 ANSWER = """/* Which size is too small, and which were asked for. */
-#include "contract/count.h"
+#include "kernel_abi/count.h"
 int rl_too_small, rl_reached[4096];
 """
 LIMIT = 60  # seconds that the calls of a size may take
@@ -110,7 +110,7 @@ def build():
         text = path.read_text()
         (TREE / path.relative_to(ROOT)).write_text(ask(text, number))
         number += len(sizes(text))
-    with (TREE / "csrc/contract/count.h").open("a") as header:
+    with (TREE / "csrc/kernel_abi/count.h").open("a") as header:
         header.write(COUNT_H)
     (TREE / "csrc/core/too_small.c").write_text(ANSWER)
     words = [sys.executable, "setup.py", "-q", "build", "--build-lib", PACKAGE]

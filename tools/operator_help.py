@@ -90,7 +90,7 @@ COMMON = "Different dtypes are promoted to a common one."
 # by rule of TYPES: what is said where several tensors are given, and what always
 RULES = {
     "same": ("All tensors must have the same one.", ""),
-    "alike": ("All tensors must have the same one.", ""),
+    "same_bias": ("All tensors must have the same one.", ""),
     "promote": (COMMON, ""),
     "number": (COMMON, "bool becomes int64."),
     "sub": (COMMON, ""),

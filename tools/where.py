@@ -11,14 +11,16 @@ import sys
 ROOT = pathlib.Path(__file__).parent.parent
 DECLARATIONS = "csrc/ops/declarations"
 # what a definition is written with, and where those stand
-KINDS = {"RL_SHAPE": "shape", "RL_KERNEL": "kernel", "CUDA_KERNEL": "kernel", "FORMULA": "formula"}
+KINDS = {"RL_SHAPE": "shape", "RL_KERNEL": "kernel", "CUDA_KERNEL": "kernel", "VJP": "formula"}
 DEFINED_IN = ("csrc/ops/shape", "csrc/kernels", "csrc/cuda", "csrc/derivatives")
 TIERS = ("simd", "dnnl", "ref", "cuda")
 # files and folders of kernels that are called by the field's word, and the family that they are of
 CALLED = {
-    **{"activation": "act", "arithmetic": "arith", "data_movement": "arrange", "data": "arrange"},
-    **{"embedding_bag": "bag", "copy": "create", "factory": "create", "gemm": "product", "gemv": "product"},
-    **{"histogram": "sort"},
+    "arithmetic": "arith",
+    "data": "data_movement",
+    "copy": "factory",
+    "gemv": "gemm",
+    "histogram": "sort",
 }
 
 
@@ -130,8 +132,9 @@ def with_headers(path, text, read, seen=None):
 def definitions(path, text, read):
     """{(kind, name): line} of a C file; `read` gives the text of a header."""
     known = {}
-    lines = path.endswith(("_lines.h", "_ops.h"))  # what they are written with stands in lines.h beside them
-    for each in with_headers(path, '#include "lines.h"\n' + text if lines else text, read):
+    # what they are written with stands in elementwise_compile.h beside them
+    lines = path.endswith("_ops.h")
+    for each in with_headers(path, '#include "elementwise_compile.h"\n' + text if lines else text, read):
         for name, ways in macros(without_comments(each)).items():
             known.setdefault(name, []).extend(ways)
     clean = without_comments(text)
@@ -162,7 +165,7 @@ def all_definitions():
     found = {}
     for folder in DEFINED_IN:
         for path in map(relative, sorted((ROOT / folder).rglob("*"))):
-            if not path.endswith((".c", ".cu", "_lines.h", "_ops.h")):
+            if not path.endswith((".c", ".cu", "_ops.h")):
                 continue
             for what, line in definitions(path, read(path), read).items():
                 found[what] = (path, line)

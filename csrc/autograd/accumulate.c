@@ -4,22 +4,22 @@
 #include "core/view.h"
 #include <string.h>
 
-static rl_slot slot_of(PyObject *t) {
-    return (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)t)->v};
+static rl_value slot_of(PyObject *t) {
+    return (rl_value){.tag = RL_TENSOR, .u.t = &((rl_tensor *)t)->v};
 }
-static rl_slot int_slot(int64_t i) {
-    return (rl_slot){.tag = RL_INT, .u.i = i};
+static rl_value int_value(int64_t i) {
+    return (rl_value){.tag = RL_INT, .u.i = i};
 }
 static PyObject *contiguous_copy(PyObject *t) {
-    rl_slot args[2] = {slot_of(t), {.tag = RL_INT, .u.i = RL_FORMAT_CONTIGUOUS}};
+    rl_value args[2] = {slot_of(t), {.tag = RL_INT, .u.i = RL_FORMAT_CONTIGUOUS}};
     return rl_op_run(RL_OP_clone, args, 2);
 }
 
-PyObject *rl_grad_zeros(const rl_meta *like) {
-    rl_slot args[4] = {{.tag = RL_INTS, .n = like->ndim, .u.ints = like->shape},
-                       {.tag = RL_DTYPE, .u.i = like->dtype},
-                       {.tag = RL_NONE},
-                       int_slot(like->device * 256 + like->device_index + 1)};
+PyObject *rl_grad_zeros(const rl_tensor_meta *like) {
+    rl_value args[4] = {{.tag = RL_INTS, .n = like->ndim, .u.ints = like->shape},
+                        {.tag = RL_DTYPE, .u.i = like->dtype},
+                        {.tag = RL_NONE},
+                        int_value(like->device * 256 + like->device_index + 1)};
     return rl_op_run(RL_OP_zeros, args, 4);
 }
 
@@ -33,12 +33,12 @@ static bool is_own(PyObject *t) {
 int rl_grad_add(PyObject **sum, PyObject *grad_steal) {
     RL_OWNED PyObject *grad = grad_steal;
     if (!*sum) {
-        *sum = rl_give(&grad);
+        *sum = rl_move(&grad);
         return 0;
     }
-    rl_slot args[2] = {slot_of(*sum), slot_of(grad)};
-    bool in_place = !rl_here.grad && is_own(*sum) && rl_is_contiguous(&((rl_tensor *)*sum)->v);
-    if (!in_place && !rl_here.grad && is_own(grad) && rl_is_contiguous(&((rl_tensor *)grad)->v)) {
+    rl_value args[2] = {slot_of(*sum), slot_of(grad)};
+    bool in_place = !rl_tls.grad && is_own(*sum) && rl_is_contiguous(&((rl_tensor *)*sum)->v);
+    if (!in_place && !rl_tls.grad && is_own(grad) && rl_is_contiguous(&((rl_tensor *)grad)->v)) {
         args[0] = slot_of(grad);
         args[1] = slot_of(*sum);
         in_place = true;
@@ -60,25 +60,24 @@ static bool lies_as(const rl_view *grad, const rl_view *leaf) {
 
 static PyObject *copy_as(PyObject *grad, rl_tensor *leaf) {
     if (RL_LIKELY(rl_is_contiguous(&leaf->v)) || !rl_is_dense(&leaf->v)) return contiguous_copy(grad);
-    rl_slot like[7] = {slot_of((PyObject *)leaf)}; /* its strides are those of the input unless told */
+    rl_value like[7] = {slot_of((PyObject *)leaf)}; /* its strides are those of the input unless told */
     RL_OWNED PyObject *copy = rl_op_run(RL_OP_empty_like, like, 7);
     if (!copy) return NULL;
-    rl_slot args[2] = {slot_of(copy), slot_of(grad)};
+    rl_value args[2] = {slot_of(copy), slot_of(grad)};
     RL_OWNED PyObject *done = rl_op_run(RL_OP_copy_, args, 2);
-    return done ? rl_give(&copy) : NULL;
+    return done ? rl_move(&copy) : NULL;
 }
 
 /* The first gradient of a leaf is kept as it is when nobody else sees it. */
 static PyObject *first_grad(PyObject *grad, rl_tensor *leaf) {
     rl_tensor *g = (rl_tensor *)grad;
-    if (!rl_here.grad && is_own(grad) && !g->requires_grad && lies_as(&g->v, &leaf->v))
-        return Py_NewRef(grad);
+    if (!rl_tls.grad && is_own(grad) && !g->requires_grad && lies_as(&g->v, &leaf->v)) return Py_NewRef(grad);
     return copy_as(grad, leaf);
 }
 
 static PyObject *next_grad(PyObject *before, PyObject *grad) {
-    rl_slot args[2] = {slot_of(before), slot_of(grad)};
-    return rl_here.grad ? rl_op_run(RL_OP_add, args, 2) : rl_op_run_inplace(RL_OP_add, args, 2);
+    rl_value args[2] = {slot_of(before), slot_of(grad)};
+    return rl_tls.grad ? rl_op_run(RL_OP_add, args, 2) : rl_op_run_inplace(RL_OP_add, args, 2);
 }
 
 /* 1: stored; 0: while objects were made for it garbage was collected, and somebody else stored; -1: raised */
@@ -90,18 +89,18 @@ static int leaf_try(rl_tensor *leaf, PyObject *grad) {
     if (RL_UNLIKELY(leaf->grad != before)) return 0;
     if (sum == before) return 1;
     if (before && RL_UNLIKELY(rl_version_of((rl_tensor *)before) != version)) return 0;
-    Py_XSETREF(leaf->grad, rl_give(&sum));
+    Py_XSETREF(leaf->grad, rl_move(&sum));
     return 1;
 }
 
 /* Threads may share leaves: none comes in between. */
 static int leaf_store(rl_tensor *leaf, PyObject *grad) {
-    bool kept = rl_here.gil_kept;
+    bool kept = rl_tls.gil_kept;
     int stored;
-    rl_here.gil_kept = true;
+    rl_tls.gil_kept = true;
     do stored = leaf_try(leaf, grad);
     while (RL_UNLIKELY(!stored));
-    rl_here.gil_kept = kept;
+    rl_tls.gil_kept = kept;
     return stored < 0 ? -1 : 0;
 }
 
@@ -112,17 +111,17 @@ static int leaf_apply(rl_node *node, PyObject *const *grads, PyObject **results)
     if (leaf_store(leaf, grads[0]) < 0) return -1;
     return leaf->post_hooks ? rl_hooks_accumulated(leaf) : 0;
 }
-const rl_node_kind rl_leaf_kind = {.apply = leaf_apply};
+const rl_node_vtable rl_leaf_vtable = {.apply = leaf_apply};
 
 /* ---- CopySlices: the base after one of its views was written ---- */
 static PyObject *strided(PyObject *t, rl_node *node, int size, int stride, int64_t offset) {
-    rl_slot args[4] = {slot_of(t), node->arg[size], node->arg[stride], {.tag = RL_INT, .u.i = offset}};
+    rl_value args[4] = {slot_of(t), node->arg[size], node->arg[stride], {.tag = RL_INT, .u.i = offset}};
     return rl_op_run(RL_OP_as_strided, args, 4);
 }
 
 /* grad with the base's own sizes and strides, in memory that may be written */
 static PyObject *grad_like_base(rl_node *node, PyObject *grad) {
-    const rl_slot *size = &node->arg[RL_BASE_SIZE], *stride = &node->arg[RL_BASE_STRIDE];
+    const rl_value *size = &node->arg[RL_BASE_SIZE], *stride = &node->arg[RL_BASE_STRIDE];
     int64_t extent = 1, dense = 1;
     bool contiguous = true;
     if (rl_dims_numel(size->u.ints, size->n) == 0) return contiguous_copy(grad); /* nothing to place */
@@ -132,15 +131,15 @@ static PyObject *grad_like_base(rl_node *node, PyObject *grad) {
         extent += (size->u.ints[i] - 1) * stride->u.ints[i];
     }
     if (contiguous) return contiguous_copy(grad);
-    rl_meta memory = *node->meta;
+    rl_tensor_meta memory = *node->meta;
     memory.shape = &extent;
     memory.ndim = 1;
     RL_OWNED PyObject *buffer = rl_grad_zeros(&memory);
     RL_OWNED PyObject *like = buffer ? strided(buffer, node, RL_BASE_SIZE, RL_BASE_STRIDE, 0) : NULL;
     if (!like) return NULL;
-    rl_slot copy[2] = {slot_of(like), slot_of(grad)};
+    rl_value copy[2] = {slot_of(like), slot_of(grad)};
     RL_OWNED PyObject *done = rl_op_run(RL_OP_copy_, copy, 2);
-    return done ? rl_give(&like) : NULL;
+    return done ? rl_move(&like) : NULL;
 }
 
 static int slices_apply(rl_node *node, PyObject *const *grads, PyObject **results) {
@@ -157,14 +156,14 @@ static int slices_apply(rl_node *node, PyObject *const *grads, PyObject **result
     if (node->edge[0].to) {
         RL_OWNED PyObject *own = results[0];
         results[0] = NULL;
-        rl_slot args[2] = {slot_of(part), own ? slot_of(own) : (rl_slot){.tag = RL_INT, .u.i = 0}};
+        rl_value args[2] = {slot_of(part), own ? slot_of(own) : (rl_value){.tag = RL_INT, .u.i = 0}};
         RL_OWNED PyObject *done = rl_op_run(own ? RL_OP_copy_ : RL_OP_fill_, args, 2);
         if (!done) return -1;
-        results[0] = rl_give(&whole);
+        results[0] = rl_move(&whole);
     }
     return 0;
 }
-const rl_node_kind rl_copy_slices_kind = {.apply = slices_apply};
+const rl_node_vtable rl_copy_slices_vtable = {.apply = slices_apply};
 
 /* ---- a gradient must look like what it is the gradient of ---- */
 /* Dims that an expanded gradient only repeats need no sum: one copy, times their number. */
@@ -174,13 +173,13 @@ static int sum_repeats(PyObject **grad, const int64_t *dims, int n) {
         const rl_view *v = &((rl_tensor *)*grad)->v;
         if (rl_size_at(v, dims[i]) < 2 || v->strides[dims[i]] != 0) continue;
         count *= (double)v->shape[dims[i]];
-        rl_slot args[4] = {slot_of(*grad), int_slot(dims[i]), int_slot(0), int_slot(1)};
+        rl_value args[4] = {slot_of(*grad), int_value(dims[i]), int_value(0), int_value(1)};
         PyObject *once = rl_op_run(RL_OP_narrow, args, 4);
         if (!once) return -1;
         Py_SETREF(*grad, once);
     }
     if (count == 1) return 0;
-    rl_slot args[2] = {slot_of(*grad), {.tag = RL_FLOAT, .u.d = count}};
+    rl_value args[2] = {slot_of(*grad), {.tag = RL_FLOAT, .u.d = count}};
     PyObject *product = rl_op_run(RL_OP_mul, args, 2);
     if (!product) return -1;
     Py_SETREF(*grad, product);
@@ -189,8 +188,8 @@ static int sum_repeats(PyObject **grad, const int64_t *dims, int n) {
 
 static int sum_dims(PyObject **grad, int64_t *dims, int n, bool keep) {
     if (sum_repeats(grad, dims, n) < 0) return -1;
-    rl_slot args[3] = {
-        slot_of(*grad), {.tag = RL_INTS, .n = n, .u.ints = dims}, {.tag = RL_TRUTH, .u.i = keep}};
+    rl_value args[3] = {
+        slot_of(*grad), {.tag = RL_INTS, .n = n, .u.ints = dims}, {.tag = RL_BOOLEAN, .u.i = keep}};
     bool left = false;
     for (int i = 0; i < n; i++) left |= rl_size_at(&((rl_tensor *)*grad)->v, dims[i]) != 1;
     if (!left) return 0; /* the caller drops dims of 1 */
@@ -200,15 +199,15 @@ static int sum_dims(PyObject **grad, int64_t *dims, int n, bool keep) {
     return 0;
 }
 
-static int sum_to(PyObject **grad, const rl_meta *m) {
+static int sum_to(PyObject **grad, const rl_tensor_meta *m) {
     const rl_view *v = &((rl_tensor *)*grad)->v;
     int64_t dims[RL_MAX_DIMS];
     int n = 0, lead = v->ndim - m->ndim;
     for (int i = 0; i < v->ndim; i++)
         if (i < lead || (m->shape[i - lead] == 1 && v->shape[i] != 1)) dims[n++] = i;
     if (n && sum_dims(grad, dims, n, lead == 0) < 0) return -1;
-    if (rl_meta_same(m, &((rl_tensor *)*grad)->v)) return 0;
-    rl_slot size[2] = {slot_of(*grad), {.tag = RL_INTS, .n = m->ndim, .u.ints = m->shape}};
+    if (rl_tensor_meta_same(m, &((rl_tensor *)*grad)->v)) return 0;
+    rl_value size[2] = {slot_of(*grad), {.tag = RL_INTS, .n = m->ndim, .u.ints = m->shape}};
     PyObject *view = rl_op_run(RL_OP_reshape, size, 2);
     if (!view) return -1;
     Py_SETREF(*grad, view);
@@ -216,28 +215,28 @@ static int sum_to(PyObject **grad, const rl_meta *m) {
 }
 
 /* where the tensor lies whose gradient it is: that was copied from one device to another */
-static int move_to(PyObject **grad, const rl_meta *m) {
+static int move_to(PyObject **grad, const rl_tensor_meta *m) {
     const rl_view *v = &((rl_tensor *)*grad)->v;
     rl_tensor *there = rl_tensor_new(v->dtype, m->device, m->device_index, v->shape, v->ndim);
     RL_OWNED PyObject *held = (PyObject *)there;
     if (!held) return -1;
-    rl_slot args[2] = {slot_of(held), slot_of(*grad)};
+    rl_value args[2] = {slot_of(held), slot_of(*grad)};
     PyObject *moved = rl_op_run(RL_OP_copy_, args, 2);
     if (!moved) return -1;
     Py_SETREF(*grad, moved);
     return 0;
 }
 
-static bool expands_to(const rl_meta *m, const rl_view *v) {
+static bool expands_to(const rl_tensor_meta *m, const rl_view *v) {
     if (m->ndim > v->ndim) return false;
     for (int i = 1; i <= m->ndim; i++)
         if (m->shape[m->ndim - i] != 1 && m->shape[m->ndim - i] != v->shape[v->ndim - i]) return false;
     return true;
 }
 
-int rl_grad_conform(const rl_meta *m, PyObject **grad, const char *function, int index) {
+int rl_validate_grad(const rl_tensor_meta *m, PyObject **grad, const char *function, int index) {
     const rl_view *v = &((rl_tensor *)*grad)->v;
-    if (RL_UNLIKELY(!rl_meta_same(m, v))) {
+    if (RL_UNLIKELY(!rl_tensor_meta_same(m, v))) {
         if (!expands_to(m, v)) {
             char have[RL_DIMS_TEXT], want[RL_DIMS_TEXT];
             PyErr_Format(PyExc_RuntimeError,
@@ -250,7 +249,7 @@ int rl_grad_conform(const rl_meta *m, PyObject **grad, const char *function, int
         if (sum_to(grad, m) < 0) return -1;
     }
     if (RL_UNLIKELY(((rl_tensor *)*grad)->v.dtype != m->dtype)) {
-        rl_slot args[2] = {slot_of(*grad), {.tag = RL_DTYPE, .u.i = m->dtype}};
+        rl_value args[2] = {slot_of(*grad), {.tag = RL_DTYPE, .u.i = m->dtype}};
         PyObject *cast = rl_op_run(RL_OP_to_copy, args, 2);
         if (!cast) return -1;
         Py_SETREF(*grad, cast);

@@ -25,7 +25,7 @@ static int root_edge(PyObject *o, rl_edge *edge, Py_ssize_t i) {
         PyErr_Format(PyExc_TypeError, "element %zd of tensors tuple is not a Tensor", i);
         return -1;
     }
-    if (rl_history_edge(t, edge) < 0) return -1;
+    if (rl_graph_edge(t, edge) < 0) return -1;
     if (edge->to) return 0;
     PyErr_Format(PyExc_RuntimeError,
                  "element %zd of tensors does not require grad and does not have a grad_fn", i);
@@ -46,7 +46,7 @@ static PyObject *ones_for(PyObject *o) {
     int64_t shape[RL_MAX_DIMS]; /* of t as it is now: the allocation may run Python */
     for (int d = 0; d < t->v.ndim; d++) shape[d] = 1;
     rl_tensor *ones = rl_tensor_new(t->v.dtype, t->v.device, t->v.device_index, shape, t->v.ndim);
-    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = ones ? &ones->v : NULL}, {.tag = RL_INT, .u.i = 1}};
+    rl_value args[2] = {{.tag = RL_TENSOR, .u.t = ones ? &ones->v : NULL}, {.tag = RL_INT, .u.i = 1}};
     if (ones && ones->v.device == RL_CPU && ones->v.dtype == RL_F32) { /* the usual loss */
         RL_RAW;
         *(float *)rl_data(&ones->v, RL_FRESH) = 1;
@@ -103,7 +103,7 @@ static int target_edge(PyObject *o, rl_edge *edge) {
         PyErr_SetString(PyExc_RuntimeError, "One of the differentiated Tensors does not require grad");
         return -1;
     }
-    return rl_history_edge((rl_tensor *)o, edge);
+    return rl_graph_edge((rl_tensor *)o, edge);
 }
 
 static PyObject *found_tuple(PyObject **found, Py_ssize_t n, int allow_unused) {
@@ -118,7 +118,7 @@ static PyObject *found_tuple(PyObject **found, Py_ssize_t n, int allow_unused) {
         }
         PyTuple_SET_ITEM(tuple, i, Py_NewRef(found[i] ? found[i] : Py_None));
     }
-    return rl_give(&tuple);
+    return rl_move(&tuple);
 }
 
 typedef struct {

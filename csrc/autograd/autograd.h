@@ -1,4 +1,4 @@
-/* The autograd engine: it runs the history that calls left behind, and Function's part in it.
+/* The autograd engine: runs the graph that calls have recorded, backward; and autograd.Function.
  *
  *   Tensor.backward ─► task: count what each node waits for ─► ready, highest sequence first
  *                          ─► hooks ─► formula of the operator ─► reduce to the input's shape ─► next nodes
@@ -8,7 +8,7 @@
 #include "core/device.h"
 #include "core/view.h"
 #include "call/call.h"
-#include "history/node.h"
+#include "autograd_graph/node.h"
 #include "ops/table.h"
 #include "profile/profile.h"
 
@@ -27,7 +27,7 @@ int64_t rl_backward_id(void);              /* of the innermost run of this threa
 bool rl_backward_reaches_all(void);        /* false while it looks for the gradients of some tensors alone */
 int rl_backward_runs(const rl_node *node); /* does that run come to this node? */
 /* -1 when `grad` cannot be the gradient of what meta describes; may replace it (reduced, cast) */
-int rl_grad_conform(const rl_meta *meta, PyObject **grad, const char *function, int index);
+int rl_validate_grad(const rl_tensor_meta *meta, PyObject **grad, const char *function, int index);
 
 /* ---- autograd/streams.c: Note [Streams of a backward] ---- */
 typedef struct {
@@ -61,8 +61,8 @@ int rl_hooks_after(rl_node *node, PyObject **results, PyObject *const *grads);
 rl_mark rl_profiled_function(PyObject *cls); /* a Function's forward */
 
 /* ---- autograd/accumulate.c ---- */
-extern const rl_node_kind rl_leaf_kind, rl_copy_slices_kind;
-PyObject *rl_grad_zeros(const rl_meta *like);
+extern const rl_node_vtable rl_leaf_vtable, rl_copy_slices_vtable;
+PyObject *rl_grad_zeros(const rl_tensor_meta *like);
 int rl_grad_add(PyObject **sum,
                 PyObject *grad_steal); /* *sum += grad, in place when nobody else can see it */
 
@@ -80,7 +80,7 @@ typedef struct {
     uint8_t is_tensor[];       /* which arguments are */
 } rl_function;
 extern PyTypeObject *rl_function_type;
-extern const rl_node_kind rl_function_kind;
+extern const rl_node_vtable rl_function_kind;
 int rl_function_init(PyObject *m);
 
 int rl_grad_init(PyObject *m);

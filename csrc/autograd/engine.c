@@ -14,12 +14,12 @@
 /* ---- nodes as a profiler records them ----
  * The node with its hooks and what it hands on, and in it the formula alone. */
 static rl_mark profiled_begin(const rl_node *node, rl_event_kind kind, PyObject *const *grads) {
-    rl_slot inputs[RL_MAX_OUT];
+    rl_value inputs[RL_MAX_OUT];
     if (!rl_profile_here()) return (rl_mark){0};
     const int n = grads && node->n_out <= RL_MAX_OUT ? node->n_out : 0;
     for (int i = 0; i < n; i++)
-        inputs[i] = grads[i] ? (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)grads[i])->v}
-                             : (rl_slot){.tag = RL_NONE};
+        inputs[i] = grads[i] ? (rl_value){.tag = RL_TENSOR, .u.t = &((rl_tensor *)grads[i])->v}
+                             : (rl_value){.tag = RL_NONE};
     const rl_event_begin what = {.kind = kind,
                                  .prefix = rl_node_prefix(node),
                                  .name = rl_node_name(node),
@@ -35,7 +35,7 @@ rl_mark rl_profiled_function(PyObject *cls) {
     const rl_event_begin what = {.kind = RL_EVENT_FUNCTION,
                                  .name = ((PyTypeObject *)cls)->tp_name,
                                  .borrowed = true,
-                                 .sequence = rl_here.grad ? (int64_t)rl_node_sequence : -1};
+                                 .sequence = rl_tls.grad ? (int64_t)rl_node_sequence : -1};
     return rl_profile_begin(&what);
 }
 
@@ -282,7 +282,8 @@ static int deliver(task *t, const rl_edge *edge, PyObject *grad_steal) {
     return failed;
 }
 
-static RL_APART int capture(task *t, const rl_node *node, PyObject **grads, const rl_stream_place *before) {
+static RL_NOINLINE int capture(task *t, const rl_node *node, PyObject **grads,
+                               const rl_stream_place *before) {
     for (int i = 0; i < t->run->n_targets; i++) {
         PyObject *grad = t->run->targets[i].to == node ? grads[t->run->targets[i].nr] : NULL;
         if (!grad) continue;
@@ -307,15 +308,15 @@ static EITHER_WAY int apply(task *t, rl_node *node, PyObject **grads, PyObject *
     for (int e = 0; !failed && e < node->n_edge; e++) {
         const rl_edge *edge = &node->edge[e];
         if (results[e] && edge->to)
-            failed = rl_grad_conform(&edge->to->meta[edge->nr], &results[e], rl_node_name(node), e);
+            failed = rl_validate_grad(&edge->to->meta[edge->nr], &results[e], rl_node_name(node), e);
     }
     return failed;
 }
 
 /* detect_anomaly(check_nan=True) */
 static int refuse_nan(const rl_node *node, PyObject *const *results) {
-    int grad = rl_here.grad, failed = 0;
-    rl_here.grad = 0;
+    int grad = rl_tls.grad, failed = 0;
+    rl_tls.grad = 0;
     for (int e = 0; e < node->n_edge && !failed; e++) {
         RL_OWNED PyObject *which = results[e] ? rl_op_unary(RL_OP_isnan, results[e]) : NULL;
         RL_OWNED PyObject *any = which ? rl_op_unary(RL_OP_any, which) : NULL;
@@ -325,7 +326,7 @@ static int refuse_nan(const rl_node *node, PyObject *const *results) {
                          rl_node_name(node), e);
         failed = found ? -1 : 0;
     }
-    rl_here.grad = grad;
+    rl_tls.grad = grad;
     return failed;
 }
 
@@ -335,7 +336,7 @@ static EITHER_WAY int run_state(task *t, int at, bool profiled) {
     rl_stream_place before;
     const bool runs = t->states[at].runs, captures = t->run->n_targets && !t->run->accumulate;
     int n = node->n_edge, failed = 0;
-    rl_here.grad = t->run->create_graph; /* a hook may have left it otherwise */
+    rl_tls.grad = t->run->create_graph; /* a hook may have left it otherwise */
     /* the gradients are ours from here on: hooks may run anything */
     t->states[at].grad = NULL;
     t->states[at].grads = NULL;
@@ -371,7 +372,7 @@ static EITHER_WAY int run_state(task *t, int at, bool profiled) {
     return failed;
 }
 
-static RL_APART int run_profiled(task *t, int at) {
+static RL_NOINLINE int run_profiled(task *t, int at) {
     const rl_mark mark = profiled_begin(t->states[at].node, RL_EVENT_EVALUATE, NULL);
     const int failed = run_state(t, at, true);
     rl_profile_end(mark);
@@ -384,9 +385,9 @@ static int task_run(task *t) {
     for (int i = 0; i < run->n_roots; i++) {
         const rl_edge *root = &run->roots[i];
         RL_OWNED PyObject *grad = Py_NewRef(run->root_grads[i]);
-        if (rl_grad_conform(&root->to->meta[root->nr], &grad, rl_node_name(root->to), i) < 0 ||
+        if (rl_validate_grad(&root->to->meta[root->nr], &grad, rl_node_name(root->to), i) < 0 ||
             rl_streams_pass(&(rl_stream_place){-1, NULL}, root->to, grad) < 0 ||
-            deliver(t, root, rl_give(&grad)) < 0)
+            deliver(t, root, rl_move(&grad)) < 0)
             return -1;
     }
     while (t->n_ready) {
@@ -422,14 +423,14 @@ static int backward_run_here(rl_backward *run) {
     static int64_t ids;
     task t, *outer = running;
     rl_node *outer_node = rl_node_running;
-    int grad = rl_here.grad;
+    int grad = rl_tls.grad;
     task_begin(&t, run);
     t.id = ids++;
     running = &t;
-    rl_here.grad = run->create_graph;
+    rl_tls.grad = run->create_graph;
     for (int i = 0; i < run->n_roots; i++) Py_INCREF((PyObject *)run->roots[i].to);
     int failed = task_run(&t);
-    rl_here.grad = grad;
+    rl_tls.grad = grad;
     running = outer;
     rl_node_running = outer_node;
     task_end(&t);
@@ -439,8 +440,8 @@ static int backward_run_here(rl_backward *run) {
 
 /* ---- backward within backward ----
  * A hook may run backward, whose hooks may run backward ... However deep that goes, the stack must last: each
- * MOST_NESTED runs the next one gets a thread of its own, for which this one waits. */
-enum { MOST_NESTED = 48 };
+ * MAX_NESTED runs the next one gets a thread of its own, for which this one waits. */
+enum { MAX_NESTED = 48 };
 static _Thread_local int nested;
 
 /* what a thread needs to go on as the one that waits */
@@ -455,10 +456,10 @@ typedef struct {
 } deep_run;
 
 static void deep_modes(const deep_run *d) {
-    rl_here.grad = d->grad;
-    rl_here.inference = d->inference;
-    rl_here.device = d->device;
-    rl_here.profile = d->profile;
+    rl_tls.grad = d->grad;
+    rl_tls.inference = d->inference;
+    rl_tls.device = d->device;
+    rl_tls.profile = d->profile;
     rl_intercept(RL_INTERCEPT_profiler, rl_profile_here());
     rl_autocast_become(&d->autocast);
     rl_saved_hooks = Py_XNewRef(d->saved_hooks); /* setting others hands this one out */
@@ -474,9 +475,9 @@ static void *deep_main(void *of) {
     deep_modes(d);
     d->failed = rl_backward_run(d->run);
     d->sequence = rl_node_sequence;
-    d->autocast = rl_here.autocast;
+    d->autocast = rl_tls.autocast;
     rl_autocast_become(&(rl_autocast){0});
-    rl_intercept(rl_here.interceptors, false); /* the thread ends */
+    rl_intercept(rl_tls.interceptors, false); /* the thread ends */
     PyErr_Fetch(&d->type, &d->error, &d->trace);
     Py_CLEAR(rl_saved_hooks);
     PyThreadState_Clear(thread);
@@ -491,11 +492,11 @@ static int run_deep(rl_backward *run) {
                   .saved_hooks = rl_saved_hooks,
                   .running = rl_node_running,
                   .sequence = rl_node_sequence,
-                  .grad = rl_here.grad,
-                  .inference = rl_here.inference,
-                  .device = rl_here.device,
-                  .profile = rl_here.profile,
-                  .autocast = rl_here.autocast,
+                  .grad = rl_tls.grad,
+                  .inference = rl_tls.inference,
+                  .device = rl_tls.device,
+                  .profile = rl_tls.profile,
+                  .autocast = rl_tls.autocast,
                   .failed = NO_THREAD};
     pthread_t id;
     PyThreadState *thread = PyEval_SaveThread();
@@ -512,7 +513,7 @@ static int run_deep(rl_backward *run) {
 }
 
 int rl_backward_run(rl_backward *run) {
-    if (RL_UNLIKELY(nested == MOST_NESTED)) return run_deep(run);
+    if (RL_UNLIKELY(nested == MAX_NESTED)) return run_deep(run);
     nested++;
     int failed = backward_run_here(run);
     nested--;

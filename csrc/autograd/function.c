@@ -68,9 +68,9 @@ static int function_results(rl_node *node, PyObject *const *results, int n, int 
     size_t dims = 0;
     for (int i = 0; i < n; i++)
         if (rl_tensor_check(results[i])) dims += ((rl_tensor *)results[i])->v.ndim;
-    size_t bytes =
-        (size_t)n * sizeof(rl_meta) + (size_t)n_saved * sizeof(rl_saved) + dims * sizeof(int64_t) + (size_t)n;
-    rl_meta *meta = PyMem_Calloc(1, bytes + 1);
+    size_t bytes = (size_t)n * sizeof(rl_tensor_meta) + (size_t)n_saved * sizeof(rl_saved) +
+                   dims * sizeof(int64_t) + (size_t)n;
+    rl_tensor_meta *meta = PyMem_Calloc(1, bytes + 1);
     if (!meta) {
         PyErr_NoMemory();
         return -1;
@@ -82,7 +82,7 @@ static int function_results(rl_node *node, PyObject *const *results, int n, int 
     f->gives_tensor = (uint8_t *)(words + dims);
     for (int i = 0; i < n; i++) {
         f->gives_tensor[i] = rl_tensor_check(results[i]);
-        if (f->gives_tensor[i]) rl_meta_set(&meta[i], &((rl_tensor *)results[i])->v, &words);
+        if (f->gives_tensor[i]) rl_tensor_meta_set(&meta[i], &((rl_tensor *)results[i])->v, &words);
     }
     node->n_out = n;
     rl_node_place(node);
@@ -150,7 +150,7 @@ static int function_run(rl_node *node, PyObject *const *grads, PyObject **result
     RL_OWNED PyObject *answers = PyTuple_Check(answer) ? Py_NewRef(answer) : PyTuple_Pack(1, answer);
     return answers ? take_answers(node, answers, results) : -1;
 }
-const rl_node_kind rl_function_kind = {function_run, function_visit, function_clear, function_free};
+const rl_node_vtable rl_function_kind = {function_run, function_visit, function_clear, function_free};
 
 /* ---- attributes ---- */
 /* Is clear_saved_tensors_on_access on? -1: raised */
@@ -189,7 +189,7 @@ static PyObject *get_saved_tensors(PyObject *self, void *c) {
     if (clears < 0) return NULL;
     F(self)->cleared |= clears;
     for (int i = 0; clears && i < n; i++) Py_CLEAR(node->saved[i].value);
-    return rl_give(&tuple);
+    return rl_move(&tuple);
 }
 
 /* fields of rl_function that hold what a method of FunctionCtx was given: `which` is the offset */
@@ -281,7 +281,7 @@ static int error_run(rl_node *node, PyObject *const *grads, PyObject **results) 
     PyErr_SetObject(PyExc_RuntimeError, node->owner);
     return -1;
 }
-static const rl_node_kind error_kind = {.apply = error_run};
+static const rl_node_vtable error_kind = {.apply = error_run};
 
 /* _delayed_error(message, tensors): aliases of them whose backward raises */
 static PyObject *delayed_error(PyObject *m, PyObject *args) {
@@ -311,15 +311,14 @@ static PyObject *delayed_error(PyObject *m, PyObject *args) {
         PyTuple_SET_ITEM(results, i, (PyObject *)alias);
         left -= t->v.ndim;
         if (left < 0) { /* making the others ran Python */
-            rl_history_refuse();
+            rl_graph_refuse();
             return NULL;
         }
-        rl_meta_set(&node->meta[i], &t->v, &words);
-        if (rl_history_edge(t, &node->edge[i]) < 0 ||
-            rl_history_set(alias, (rl_node *)Py_NewRef(held), i) < 0)
+        rl_tensor_meta_set(&node->meta[i], &t->v, &words);
+        if (rl_graph_edge(t, &node->edge[i]) < 0 || rl_graph_set(alias, (rl_node *)Py_NewRef(held), i) < 0)
             return NULL;
     }
-    return rl_give(&results);
+    return rl_move(&results);
 }
 
 static PyMethodDef functions[] = {
@@ -347,7 +346,7 @@ typedef struct {
     PyObject *raw, *results; /* tuples: what forward answered, and what the caller gets */
 } apply_call;
 
-enum { MOST_RESULTS = 30000 };
+enum { MAX_RESULTS = 30000 };
 
 static int refuse(const char *text) {
     PyErr_SetString(PyExc_RuntimeError, text);
@@ -382,15 +381,15 @@ static int begin(apply_call *c) {
         any |= need;
         PyTuple_SET_ITEM(needs, i, Py_NewRef(need ? Py_True : Py_False));
     }
-    c->records = any && rl_here.grad;
+    c->records = any && rl_tls.grad;
     c->ctx = function_new((PyTypeObject *)backward_cls, c->records ? tensors : 0, (int)c->n_args);
     if (!c->ctx) return -1;
     rl_function *f = function_of(c->ctx);
-    f->needs = rl_give(&needs);
+    f->needs = rl_move(&needs);
     for (Py_ssize_t i = 0, edge = 0; i < c->n_args; i++) {
         f->is_tensor[i] = (uint8_t)rl_tensor_check(c->args[i]);
         if (c->records && f->is_tensor[i] &&
-            rl_history_link((rl_tensor *)c->args[i], &c->ctx->edge[edge++]) < 0)
+            rl_graph_link((rl_tensor *)c->args[i], &c->ctx->edge[edge++]) < 0)
             return -1;
     }
     return 0;
@@ -423,11 +422,11 @@ static int call_setup(apply_call *c, PyObject *answer) {
 }
 
 static PyObject *run_forward(apply_call *c) {
-    int grad = rl_here.grad;
-    rl_here.grad = 0;
+    int grad = rl_tls.grad;
+    rl_tls.grad = 0;
     PyObject *answer = call_forward(c);
     if (answer && c->has_setup && call_setup(c, answer) < 0) Py_CLEAR(answer);
-    rl_here.grad = grad;
+    rl_tls.grad = grad;
     return answer;
 }
 
@@ -472,11 +471,11 @@ static PyObject *view_of(PyObject *o) {
     rl_tensor *t = (rl_tensor *)o;
     int64_t shape[RL_MAX_DIMS];
     memcpy(shape, t->v.shape, t->v.ndim * sizeof *shape);
-    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &t->v}, {.tag = RL_INTS, .n = t->v.ndim, .u.ints = shape}};
-    int grad = rl_here.grad;
-    rl_here.grad = 0;
+    rl_value args[2] = {{.tag = RL_TENSOR, .u.t = &t->v}, {.tag = RL_INTS, .n = t->v.ndim, .u.ints = shape}};
+    int grad = rl_tls.grad;
+    rl_tls.grad = 0;
     PyObject *view = rl_op_run(RL_OP_view, args, 2);
-    rl_here.grad = grad;
+    rl_tls.grad = grad;
     return view;
 }
 
@@ -493,7 +492,7 @@ static PyObject *without_history(PyObject *o, bool argument, bool dirty) {
 
 static int rebase_dirty(apply_call *c, rl_tensor *t, bool argument, int nr) {
     RL_OWNED PyObject *fn = NULL;
-    if (rl_history_grad_fn(t, &fn) < 0) return -1;
+    if (rl_graph_grad_fn(t, &fn) < 0) return -1;
     if (!fn && rl_requires_grad(t))
         return refuse("a leaf Variable that requires grad has been used in an in-place operation.");
     if (!argument &&
@@ -517,7 +516,7 @@ static int rebase_dirty(apply_call *c, rl_tensor *t, bool argument, int nr) {
                       "need help to do this change.");
     Py_CLEAR(t->grad);
     rl_node *node = (rl_node *)Py_NewRef((PyObject *)c->ctx);
-    return t->base ? rl_history_rebase(t, node) : rl_history_set(t, node, nr);
+    return t->base ? rl_graph_rebase(t, node) : rl_graph_set(t, node, nr);
 }
 
 /* What the caller gets for one tensor of forward; *differs: a gradient can come back through it. */
@@ -539,12 +538,12 @@ static PyObject *result_of(apply_call *c, PyObject *o, int nr, bool *differs) {
             return NULL;
         }
         result = argument ? view_of(o) : Py_NewRef(o);
-        if (!result || rl_history_set((rl_tensor *)result, (rl_node *)Py_NewRef((PyObject *)c->ctx), nr) < 0)
+        if (!result || rl_graph_set((rl_tensor *)result, (rl_node *)Py_NewRef((PyObject *)c->ctx), nr) < 0)
             return NULL;
     }
     if (result && !(argument && dirty) && ((rl_tensor *)result)->base)
         ((rl_tensor *)result)->creation = RL_VIEW_FUNCTION;
-    return rl_give(&result);
+    return rl_move(&result);
 }
 
 static int make_results(apply_call *c) {
@@ -594,7 +593,7 @@ static int finish(apply_call *c, PyObject *answer) {
     rl_function *f = function_of(c->ctx);
     RL_OWNED PyObject *to_save = Py_XNewRef(f->to_save); /* warnings and packing may run anything */
     Py_ssize_t n = PyTuple_GET_SIZE(c->raw), n_saved = to_save ? PyTuple_GET_SIZE(to_save) : 0;
-    if (n > MOST_RESULTS || n_saved > MOST_RESULTS) return refuse("a Function has too many results");
+    if (n > MAX_RESULTS || n_saved > MAX_RESULTS) return refuse("a Function has too many results");
     if (c->records && function_results(c->ctx, ((PyTupleObject *)c->raw)->ob_item, (int)n, (int)n_saved) < 0)
         return -1;
     if (make_results(c) < 0) return -1;
@@ -621,7 +620,7 @@ static PyObject *apply(PyObject *cls, PyObject *const *args, Py_ssize_t n, PyObj
     Py_XDECREF(c.results);
     Py_XDECREF((PyObject *)c.ctx);
     rl_profile_end(mark);
-    return rl_give(&result);
+    return rl_move(&result);
 }
 
 /* ---- Function.apply ---- */

@@ -78,7 +78,7 @@ static int hooks_run(PyObject *hooks, PyObject **value, PyObject *outputs) {
         int checked = PyTuple_CheckExact(*value) ? answers_check(*value, result, hook)
                                                  : answer_check(*value, result, hook);
         if (checked < 0) return -1;
-        Py_SETREF(*value, rl_give(&result));
+        Py_SETREF(*value, rl_move(&result));
     }
     return values ? 0 : -1;
 }

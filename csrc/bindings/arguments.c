@@ -53,7 +53,7 @@ int rl_argument_refuse(const char *function, const char *name, const char *wante
 }
 
 /* 1 or 0; None is 0 */
-int rl_argument_truth(const char *function, const char *name, PyObject *value) {
+int rl_argument_boolean(const char *function, const char *name, PyObject *value) {
     if (value == Py_None || PyBool_Check(value)) return value == Py_True;
     return rl_argument_refuse(function, name, "bool", value);
 }

@@ -1,5 +1,5 @@
 /* Attributes and small methods of Tensor. */
-#include "history/node.h"
+#include "autograd_graph/node.h"
 #include "object/numpy.h"
 #include "bindings.h"
 #include "object/storage.h"
@@ -34,7 +34,7 @@ GET(requires_grad) {
 GET(is_leaf) {
     (void)c;
     RL_OWNED PyObject *fn = NULL;
-    return rl_history_grad_fn(T(self), &fn) < 0 ? NULL : PyBool_FromLong(!fn);
+    return rl_graph_grad_fn(T(self), &fn) < 0 ? NULL : PyBool_FromLong(!fn);
 }
 GET(grad) {
     (void)c;
@@ -54,13 +54,13 @@ GET(grad) {
 GET(grad_fn) {
     (void)c;
     PyObject *fn;
-    if (rl_history_grad_fn(T(self), &fn) < 0) return NULL;
+    if (rl_graph_grad_fn(T(self), &fn) < 0) return NULL;
     return fn ? fn : Py_NewRef(Py_None);
 }
 GET(data) {
     (void)c;
     RL_OWNED PyObject *data = (PyObject *)rl_tensor_alias(rl_tensor_type, T(self));
-    return data && rl_version_part(T(data), 0) == 0 ? rl_give(&data) : NULL;
+    return data && rl_version_part(T(data), 0) == 0 ? rl_move(&data) : NULL;
 }
 GET(base) {
     (void)c;
@@ -117,7 +117,7 @@ static PyObject *reversed_dims(PyObject *self, int from) {
     int64_t dims[RL_MAX_DIMS];
     int n = T(self)->v.ndim;
     for (int i = 0; i < n; i++) dims[i] = i < from ? i : n - 1 - (i - from);
-    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &T(self)->v}, {.tag = RL_INTS, .n = n, .u.ints = dims}};
+    rl_value args[2] = {{.tag = RL_TENSOR, .u.t = &T(self)->v}, {.tag = RL_INTS, .n = n, .u.ints = dims}};
     return rl_op_run(RL_OP_permute, args, 2);
 }
 GET(T) {

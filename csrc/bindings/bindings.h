@@ -28,7 +28,7 @@ typedef struct {
 } rl_signature;
 int rl_arguments(const rl_signature *s, PyObject *args, PyObject *kwargs, PyObject **values); /* borrowed */
 int rl_argument_refuse(const char *function, const char *name, const char *wanted, PyObject *value);
-int rl_argument_truth(const char *function, const char *name, PyObject *value);
+int rl_argument_boolean(const char *function, const char *name, PyObject *value);
 int rl_argument_dtype(const char *function, PyObject *value);
 
 /* bindings/storage.c */

@@ -302,7 +302,7 @@ PyObject *rl_tensor_from_data(PyObject *data, int dtype) {
     if (!t || rl_held_take(&v, &((rl_tensor *)t)->v) < 0) return NULL;
     cursor c = {.v = &v};
     if (v.numel && write_rows(&c, &f, 0, data) < 0) return NULL;
-    return f.dtype == wanted ? rl_give(&t) : tensor_as((rl_tensor *)t, wanted);
+    return f.dtype == wanted ? rl_move(&t) : tensor_as((rl_tensor *)t, wanted);
 }
 
 /* ---- the functions ---- */
@@ -319,9 +319,9 @@ static int parse_options(PyObject *dtype, PyObject *device, options *o) {
 
 /* a factory without `device` asks the thread */
 static int default_device(options *o) {
-    if (o->device >= 0 || rl_here.device == RL_DEVICE_UNASKED) return 0;
-    o->device = rl_here.device / 256;
-    o->index = rl_here.device % 256 - 1;
+    if (o->device >= 0 || rl_tls.device == RL_DEVICE_UNASKED) return 0;
+    o->device = rl_tls.device / 256;
+    o->index = rl_tls.device % 256 - 1;
     return rl_device_need(o->device, o->index);
 }
 
@@ -339,17 +339,18 @@ static PyObject *to_device(PyObject *t_steal, const options *o, bool async) {
     RL_OWNED PyObject *t = t_steal;
     const int index = o->device < 0 ? 0 : rl_device_index(o->device, o->index);
     rl_view *v = t ? &((rl_tensor *)t)->v : NULL;
-    if (!t || o->device < 0 || (o->device == v->device && index == v->device_index)) return rl_give(&t);
+    if (!t || o->device < 0 || (o->device == v->device && index == v->device_index)) return rl_move(&t);
     rl_tensor *there = target_of(v, o, index, async);
     RL_OWNED PyObject *held = (PyObject *)there;
     if (!held) return NULL;
     rl_strides_as(&there->v, v);
-    rl_slot args[] = {
-        {.tag = RL_TENSOR, .u.t = &there->v}, {.tag = RL_TENSOR, .u.t = v}, {.tag = RL_TRUTH, .u.i = async}};
+    rl_value args[] = {{.tag = RL_TENSOR, .u.t = &there->v},
+                       {.tag = RL_TENSOR, .u.t = v},
+                       {.tag = RL_BOOLEAN, .u.i = async}};
     Py_XSETREF(held, rl_op_run(RL_OP_copy_, args, 3));
     /* it was made, nobody wrote into it */
     if (held && ((rl_tensor *)held)->v.storage) ((rl_tensor *)held)->v.storage->version = 0;
-    return rl_give(&held);
+    return rl_move(&held);
 }
 
 /* what a caller asked for; the texts are PyTorch's */
@@ -389,12 +390,12 @@ static PyObject *create_tensor(PyObject *m, PyObject *args, PyObject *kwargs) {
     options o;
     (void)m;
     if (rl_arguments(&signature, args, kwargs, values) < 0 || asked("tensor", values, &o) < 0) return NULL;
-    int grad = rl_argument_truth("tensor", "requires_grad", values[3]);
-    int pin = grad < 0 ? -1 : rl_argument_truth("tensor", "pin_memory", values[4]);
+    int grad = rl_argument_boolean("tensor", "requires_grad", values[3]);
+    int pin = grad < 0 ? -1 : rl_argument_boolean("tensor", "pin_memory", values[4]);
     if (pin < 0 || (pin && !rl_pin_driver()) || warn_copy(values[0]) < 0) return NULL;
     RL_OWNED PyObject *t = to_device(rl_tensor_from_data(values[0], o.dtype), &o, false);
     if (t && pin) Py_SETREF(t, rl_tensor_pin(t));
-    return t && (!grad || require_grad(t) == 0) ? rl_give(&t) : NULL;
+    return t && (!grad || require_grad(t) == 0) ? rl_move(&t) : NULL;
 }
 
 /* no copy where none is needed */
@@ -410,11 +411,11 @@ static PyObject *create_as_tensor(PyObject *m, PyObject *args, PyObject *kwargs)
                            : rl_numpy_is_array(data) ? rl_numpy_borrow(data, true)
                                                      : rl_tensor_from_data(data, o.dtype);
     if (t && o.dtype >= 0 && ((rl_tensor *)t)->v.dtype != o.dtype) {
-        rl_slot slots[2] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)t)->v},
-                            {.tag = RL_DTYPE, .u.i = o.dtype}};
+        rl_value slots[2] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)t)->v},
+                             {.tag = RL_DTYPE, .u.i = o.dtype}};
         Py_SETREF(t, rl_op_run(RL_OP_to_copy, slots, 2));
     }
-    return to_device(rl_give(&t), &o, false);
+    return to_device(rl_move(&t), &o, false);
 }
 
 /* _cast(tensor, dtype, device, copy, non_blocking): Tensor.to after its arguments are understood;
@@ -437,7 +438,7 @@ static PyObject *create_cast(PyObject *m, PyObject *const *args, Py_ssize_t n) {
     const bool moves = o.device != t->v.device || o.index != t->v.device_index;
     if (moves && o.dtype == t->v.dtype) return to_device(Py_NewRef(args[0]), &o, async);
     if (!copy && !moves && o.dtype == t->v.dtype) return Py_NewRef(args[0]);
-    rl_slot slots[2] = {{.tag = RL_TENSOR, .u.t = &t->v}, {.tag = RL_DTYPE, .u.i = o.dtype}};
+    rl_value slots[2] = {{.tag = RL_TENSOR, .u.t = &t->v}, {.tag = RL_DTYPE, .u.i = o.dtype}};
     return to_device(rl_op_run(RL_OP_to_copy, slots, 2), &o, async);
 }
 
@@ -475,7 +476,7 @@ PyObject *rl_tensor_construct(PyTypeObject *type, PyObject *args, PyObject *kwar
         }
         t = (PyObject *)rl_tensor_new(rl_dtype_default(), RL_CPU, 0, shape, (int)n);
     }
-    if (!t || type == rl_tensor_type) return rl_give(&t);
+    if (!t || type == rl_tensor_type) return rl_move(&t);
     return (PyObject *)rl_tensor_alias(type, (rl_tensor *)t);
 }
 

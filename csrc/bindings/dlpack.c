@@ -96,7 +96,7 @@ typedef struct {
 
 static void lent_free(lent *l) {
     rl_storage_unexport(l->storage);
-    rl_storage_drop(l->storage);
+    rl_storage_release(l->storage);
     rl_free(l);
 }
 static void lent_plain(dl_managed *m) {
@@ -139,7 +139,7 @@ static PyObject *lend(const rl_view *v, bool versioned) {
     else
         l->plain = (dl_managed){.owner = l, .deleter = lent_plain};
     describe(versioned ? &l->versioned.tensor : &l->plain.tensor, v, l->dims);
-    l->storage = rl_storage_keep(v->storage);
+    l->storage = rl_storage_retain(v->storage);
     rl_storage_export(l->storage);
     PyObject *capsule = PyCapsule_New(l, versioned ? versioned_name : plain_name, capsule_free);
     if (!capsule) lent_free(l);
@@ -176,7 +176,7 @@ static int64_t dims_take(rl_view *v, const dl_tensor *d, int dtype) {
     }
     v->numel = rl_dims_numel(v->shape, v->ndim);
     if (!d->strides && v->numel >= 0) rl_dims_contiguous(v->shape, v->ndim, v->strides);
-    size_t most = (size_t)RL_MOST_STRIDE;
+    size_t most = (size_t)RL_MAX_STRIDE;
     if (rl_view_check_bounds(v->shape, v->strides, v->ndim, 0, dtype, most) != RL_OK) return -1;
     int64_t span = v->numel ? 1 : 0;
     for (int i = 0; i < v->ndim && v->numel; i++) span += (v->shape[i] - 1) * v->strides[i];
@@ -285,7 +285,7 @@ static PyObject *dlpack_take(PyObject *m, PyObject *capsule) {
     t->v.storage->device = t->v.device;
     t->v.storage->device_index = t->v.device_index;
     rl_tensor_reveal(t);
-    return rl_give(&held);
+    return rl_move(&held);
 }
 
 static PyMethodDef functions[] = {

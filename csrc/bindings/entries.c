@@ -18,7 +18,7 @@ static PyObject *public_function(const rl_schema *s, int how, bool method) {
 }
 
 /* a class among the arguments or a mode answers */
-static RL_APART PyObject *op_overridden(const rl_schema *s, int how, const rl_given *g) {
+static RL_NOINLINE PyObject *op_overridden(const rl_schema *s, int how, const rl_given *g) {
     RL_OWNED PyObject *func = public_function(s, how, g->self != NULL);
     return func ? rl_override_call(func, g->self, g->args, g->n, g->kwnames) : NULL;
 }
@@ -27,7 +27,7 @@ static RL_APART PyObject *op_overridden(const rl_schema *s, int how, const rl_gi
 static PyObject *op_call(const rl_schema *s, int how, PyObject *self, PyObject *const *args, Py_ssize_t n,
                          PyObject *kwnames) {
     const rl_given given = {self, args, n, kwnames, how == RL_CALL_INPLACE};
-    rl_bound b;
+    rl_op_call b;
     PyObject *result;
     if (rl_bind(&b, s, &given) < 0) return NULL;
     if (RL_UNLIKELY(b.overridden || rl_override_mode()))
@@ -36,7 +36,7 @@ static PyObject *op_call(const rl_schema *s, int how, PyObject *self, PyObject *
         result = PyErr_Format(PyExc_TypeError, "%s_() got an unexpected keyword argument 'out'", s->op->name);
     else
         result = rl_dispatcher_call(&b, how);
-    rl_bound_end(&b);
+    rl_op_call_end(&b);
     return result;
 }
 
@@ -97,7 +97,7 @@ static PyObject *ops_table(PyObject *m, PyObject *unused) {
             "autocast", (int)op->autocast, "cuda", op->cuda_names ? op->cuda_names : "");
         if (!item || PyList_Append(list, item) < 0) return NULL;
     }
-    return rl_give(&list);
+    return rl_move(&list);
 }
 static PyMethodDef ops_functions[] = {
     {"_ops_table", ops_table, METH_NOARGS, "_ops_table()\n--\n\nThe operator operators: a list of dicts."},

@@ -24,11 +24,11 @@ static void subscript_drop(subscript *s) {
 }
 #define SUBSCRIPT __attribute__((cleanup(subscript_drop))) subscript
 
-static rl_slot tensor_slot(PyObject *t) {
-    return (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)t)->v};
+static rl_value tensor_value(PyObject *t) {
+    return (rl_value){.tag = RL_TENSOR, .u.t = &((rl_tensor *)t)->v};
 }
-static rl_slot int_slot(int64_t i) {
-    return (rl_slot){.tag = RL_INT, .u.i = i};
+static rl_value int_value(int64_t i) {
+    return (rl_value){.tag = RL_INT, .u.i = i};
 }
 static rl_view *view_of(PyObject *t) {
     return &((rl_tensor *)t)->v;
@@ -59,7 +59,7 @@ static PyObject *take_one(PyObject *x, int64_t dim, Py_ssize_t place, PyObject *
                      place, (long long)size);
         return NULL;
     }
-    rl_slot args[3] = {tensor_slot(x), int_slot(dim), int_slot(i)};
+    rl_value args[3] = {tensor_value(x), int_value(dim), int_value(i)};
     return rl_op_run(RL_OP_select, args, 3);
 }
 
@@ -74,14 +74,14 @@ static PyObject *take_slice(PyObject *x, int64_t dim, PyObject *key) {
         PyErr_SetString(PyExc_IndexError, "slice() cannot be applied to a 0-dim tensor.");
         return NULL;
     }
-    rl_slot args[5] = {tensor_slot(x), int_slot(dim), int_slot(start), int_slot(stop), int_slot(step)};
+    rl_value args[5] = {tensor_value(x), int_value(dim), int_value(start), int_value(stop), int_value(step)};
     if (start == 0 && step == 1 && dim < view_of(x)->ndim && stop >= view_of(x)->shape[dim])
         return Py_NewRef(x);
     return rl_op_run(RL_OP_slice, args, 5);
 }
 
 static PyObject *new_dim(PyObject *x, int64_t dim) {
-    rl_slot args[2] = {tensor_slot(x), int_slot(dim)};
+    rl_value args[2] = {tensor_value(x), int_value(dim)};
     return rl_op_run(RL_OP_unsqueeze, args, 2);
 }
 
@@ -245,9 +245,9 @@ static int subscript_read(subscript *s, PyObject *self, PyObject *key) {
     return 0;
 }
 
-static rl_slot noted_slot(const subscript *s, rl_view **views) {
+static rl_value noted_slot(const subscript *s, rl_view **views) {
     for (int i = 0; i < s->n; i++) views[i] = s->noted[i] ? view_of(s->noted[i]) : NULL;
-    return (rl_slot){.tag = RL_TENSORS, .n = s->n, .u.ts = views};
+    return (rl_value){.tag = RL_TENSORS, .n = s->n, .u.ts = views};
 }
 
 PyObject *rl_tensor_subscript(PyObject *self, PyObject *key) {
@@ -256,22 +256,22 @@ PyObject *rl_tensor_subscript(PyObject *self, PyObject *key) {
     if (rl_is_overridden(self)) return rl_override_member("__getitem__", self, key, NULL);
     if (PyLong_CheckExact(key)) return take_one(self, 0, 0, key);
     if (subscript_read(&s, self, key) < 0) return NULL;
-    rl_slot args[2] = {tensor_slot(s.sliced)};
+    rl_value args[2] = {tensor_value(s.sliced)};
     if (s.n) {
         args[1] = noted_slot(&s, views);
         return rl_op_run(RL_OP_index, args, 2);
     }
-    if (s.sliced != self) return rl_give(&s.sliced);
+    if (s.sliced != self) return rl_move(&s.sliced);
     return rl_op_run(RL_OP_alias, args, 1); /* x[...] is a new view, not x */
 }
 
 /* ---- writing ---- */
-static int run_in_place(int op, rl_slot *args, int n) {
-    rl_bound b;
-    rl_bound_begin(&b, &rl_schemas[op]);
-    rl_bound_fill(&b, args, n);
+static int run_in_place(int op, rl_value *args, int n) {
+    rl_op_call b;
+    rl_op_call_begin(&b, &rl_schemas[op]);
+    rl_op_call_fill(&b, args, n);
     RL_OWNED PyObject *done = rl_dispatcher_call(&b, RL_CALL_INPLACE);
-    rl_bound_end(&b);
+    rl_op_call_end(&b);
     return done ? 0 : -1;
 }
 
@@ -283,7 +283,7 @@ static PyObject *without_leading_ones(PyObject *value) {
     while (ones < v->ndim && v->shape[ones] == 1) ones++;
     if (ones == 0) return Py_NewRef(value);
     for (n = 0; n < v->ndim - ones; n++) rest[n] = v->shape[ones + n];
-    rl_slot args[2] = {tensor_slot(value), {.tag = RL_INTS, .n = n, .u.ints = rest}};
+    rl_value args[2] = {tensor_value(value), {.tag = RL_INTS, .n = n, .u.ints = rest}};
     return rl_op_run(RL_OP_view, args, 2);
 }
 
@@ -297,20 +297,20 @@ static int assign_view(PyObject *x, PyObject *value) {
     if (fitting && !same_shape(view_of(fitting), to)) {
         int64_t shape[RL_MAX_DIMS];
         memcpy(shape, to->shape, to->ndim * sizeof *shape);
-        rl_slot args[2] = {tensor_slot(fitting), {.tag = RL_INTS, .n = to->ndim, .u.ints = shape}};
+        rl_value args[2] = {tensor_value(fitting), {.tag = RL_INTS, .n = to->ndim, .u.ints = shape}};
         Py_SETREF(fitting, rl_op_run(RL_OP_expand, args, 2));
     }
     if (!fitting) return -1;
-    rl_slot args[2] = {tensor_slot(x), tensor_slot(fitting)};
+    rl_value args[2] = {tensor_value(x), tensor_value(fitting)};
     return run_in_place(RL_OP_copy_, args, 2);
 }
 
 /* a number as a 0-dim tensor of x's dtype and device */
-static PyObject *value_tensor(PyObject *x, const rl_slot *number) {
+static PyObject *value_tensor(PyObject *x, const rl_value *number) {
     rl_tensor *t = rl_tensor_new(view_of(x)->dtype, view_of(x)->device, view_of(x)->device_index, NULL, 0);
-    rl_slot args[2] = {{.tag = RL_NONE}, *number};
+    rl_value args[2] = {{.tag = RL_NONE}, *number};
     if (!t) return NULL;
-    args[0] = tensor_slot((PyObject *)t);
+    args[0] = tensor_value((PyObject *)t);
     if (run_in_place(RL_OP_fill_, args, 2) < 0) Py_CLEAR(t);
     return (PyObject *)t;
 }
@@ -319,33 +319,33 @@ static int assign_indexed(subscript *s, PyObject *value) {
     rl_view *views[RL_MAX_DIMS];
     RL_OWNED PyObject *narrow = without_leading_ones(value);
     if (!narrow) return -1;
-    rl_slot args[3] = {tensor_slot(s->sliced), noted_slot(s, views), tensor_slot(narrow)};
+    rl_value args[3] = {tensor_value(s->sliced), noted_slot(s, views), tensor_value(narrow)};
     return run_in_place(RL_OP_index_put, args, 3);
 }
 
 /* A complex number stands for its real part, if that is all of it; true for bool: it is not 0. */
-static int complex_value(const rl_view *to, PyObject *value, rl_slot *number) {
+static int complex_value(const rl_view *to, PyObject *value, rl_value *number) {
     static const char *const names[RL_NDTYPES] = {"uint8_t", "int8_t", "int16_t", "int",  "int64_t",
                                                   "double",  "float",  "double",  "bool", "double"};
     Py_complex z = PyComplex_AsCComplex(value);
     if (to->dtype == RL_BOOL) {
-        *number = (rl_slot){.tag = RL_TRUTH, .u.i = z.real != 0 || z.imag != 0};
+        *number = (rl_value){.tag = RL_BOOLEAN, .u.i = z.real != 0 || z.imag != 0};
     } else if (z.imag != 0) {
         PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
                      rl_is_converted(to->dtype) ? rl_dtype_name(to->dtype) : names[to->dtype]);
         return -1;
     } else {
-        *number = (rl_slot){.tag = RL_FLOAT, .u.d = z.real};
+        *number = (rl_value){.tag = RL_FLOAT, .u.d = z.real};
     }
     return 1;
 }
 
 /* 1 a number, 0 a tensor, -1 raised */
-static int value_kind(PyObject *self, PyObject *value, rl_slot *number) {
+static int value_kind(PyObject *self, PyObject *value, rl_value *number) {
     if (rl_tensor_check(value)) return 0;
     if (PyComplex_Check(value)) return complex_value(view_of(self), value, number);
     if (PyFloat_Check(value) || PyLong_Check(value) || PyIndex_Check(value)) {
-        int kind = rl_scalar_slot(value, number);
+        int kind = rl_scalar_value(value, number);
         if (kind < 0 && PyErr_ExceptionMatches(PyExc_RuntimeError)) /* here it is another exception */
             PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
         if (kind) return kind;
@@ -357,7 +357,7 @@ static int value_kind(PyObject *self, PyObject *value, rl_slot *number) {
 
 int rl_tensor_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     SUBSCRIPT s = {.sliced = NULL};
-    rl_slot args[2];
+    rl_value args[2];
     if (!value) {
         PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
         return -1;
@@ -371,7 +371,7 @@ int rl_tensor_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     if (key == Py_False) return 0;
     if (key == Py_True) key = Py_None;
     if (subscript_read(&s, self, key) < 0) return -1;
-    args[0] = tensor_slot(s.sliced);
+    args[0] = tensor_value(s.sliced);
     if (s.n == 0 && number &&
         rl_view_expanded(view_of(s.sliced))) { /* copy_() refuses it, fill_() does not */
         RL_OWNED PyObject *t = value_tensor(s.sliced, &args[1]);

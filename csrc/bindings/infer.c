@@ -60,16 +60,16 @@ static char **result_type_names(PyObject *kwargs) {
     return names[0];
 }
 
-static int operand(PyObject *o, rl_slot *slot) {
-    if (!rl_tensor_check(o)) return rl_scalar_slot(o, slot);
-    *slot = (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)o)->v};
+static int operand(PyObject *o, rl_value *slot) {
+    if (!rl_tensor_check(o)) return rl_scalar_value(o, slot);
+    *slot = (rl_value){.tag = RL_TENSOR, .u.t = &((rl_tensor *)o)->v};
     return 1;
 }
 
 static PyObject *promote_result_type(PyObject *m, PyObject *args, PyObject *kwargs) {
     char **const names = result_type_names(kwargs);
     PyObject *one, *two;
-    rl_slot a, b;
+    rl_value a, b;
     (void)m;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:result_type", names, &one, &two)) return NULL;
     int first = operand(one, &a), second = first == 1 ? operand(two, &b) : 0;
@@ -131,11 +131,11 @@ static PyObject *described(const rl_operator *op, rl_view *results) {
         if (!one) Py_CLEAR(list);
         rl_view_clear(&results[i]);
     }
-    return rl_give(&list);
+    return rl_move(&list);
 }
 
 static PyObject *infer(PyObject *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
-    rl_bound b;
+    rl_op_call b;
     rl_view results[RL_MAX_OUT];
     PyObject *answer = NULL;
     (void)m;
@@ -143,7 +143,7 @@ static PyObject *infer(PyObject *m, PyObject *const *args, Py_ssize_t n, PyObjec
     if (op < 0 || rl_bind(&b, &rl_schemas[op], &(rl_given){NULL, args + 1, n - 1, kwnames, false}) < 0)
         return NULL;
     if (b.overridden) {
-        rl_bound_end(&b);
+        rl_op_call_end(&b);
         return PyErr_Format(PyExc_TypeError, "_infer() takes tensors, not what answers for itself");
     }
     switch (rl_infer((int)(b.schema->op - rl_operators), b.k.arg, results)) {
@@ -151,7 +151,7 @@ static PyObject *infer(PyObject *m, PyObject *const *args, Py_ssize_t n, PyObjec
     case RL_FAIL: rl_raise("_infer"); break;
     case RL_UNSUPPORTED: answer = Py_NewRef(Py_None); break;
     }
-    rl_bound_end(&b);
+    rl_op_call_end(&b);
     return answer;
 }
 

@@ -1,6 +1,6 @@
 /* Methods of Tensor that are no operators. */
 #include "bindings.h"
-#include "history/node.h"
+#include "autograd_graph/node.h"
 #include "object/numpy.h"
 #include "object/storage.h"
 #include "core/dtype.h"
@@ -169,12 +169,12 @@ static PyObject *m_make_subclass(PyObject *unused, PyObject *args, PyObject *kwa
             "possible. Make sure your class inherits from Tensor.");
     RL_OWNED PyObject *made = (PyObject *)rl_tensor_alias(cls, T(data));
     if (!made || (grad && rl_tensor_set_requires_grad((rl_tensor *)made, 1) < 0)) return NULL;
-    return rl_give(&made);
+    return rl_move(&made);
 }
 
 METHOD0(zero_) {
     (void)unused;
-    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &T(self)->v}, {.tag = RL_INT, .u.i = 0}};
+    rl_value args[2] = {{.tag = RL_TENSOR, .u.t = &T(self)->v}, {.tag = RL_INT, .u.i = 0}};
     return rl_op_run(RL_OP_fill_, args, 2);
 }
 
@@ -211,7 +211,7 @@ static PyObject *m_numpy(PyObject *self, PyObject *args, PyObject *kwargs) {
     static const rl_signature signature = {"numpy", 0, 0, names};
     PyObject *value;
     if (rl_arguments(&signature, args, kwargs, &value) < 0) return NULL;
-    int force = rl_argument_truth("numpy", "force", value);
+    int force = rl_argument_boolean("numpy", "force", value);
     if (force < 0) return NULL;
     if (rl_requires_grad(T(self)) && !force) {
         PyErr_SetString(
@@ -235,14 +235,14 @@ static PyObject *m_array(PyObject *self, PyObject *args, PyObject *kwargs) {
     RL_OWNED PyObject *a = empty ? m_numpy(self, empty, NULL) : NULL;
     int must = a && copy != Py_None ? PyObject_IsTrue(copy) : 0;
     if (!a || must < 0) return NULL;
-    if (dtype == Py_None) return must ? PyObject_CallMethod(a, "copy", NULL) : rl_give(&a);
+    if (dtype == Py_None) return must ? PyObject_CallMethod(a, "copy", NULL) : rl_move(&a);
     RL_OWNED PyObject *cast =
         PyObject_CallMethod(a, "astype", "OssOO", dtype, "K", "unsafe", Py_True, must ? Py_True : Py_False);
     if (cast && cast != a && copy != Py_None && !must) {
         PyErr_SetString(PyExc_ValueError, "Unable to avoid copy while creating an array as requested.");
         return NULL;
     }
-    return rl_give(&cast);
+    return rl_move(&cast);
 }
 
 Py_ssize_t rl_tensor_length(PyObject *self) {
@@ -449,7 +449,7 @@ static PyObject *set_memory(PyObject *m, PyObject *args) {
         rl_view_clear(&view);
         return NULL;
     }
-    view.storage = rl_storage_keep(s);
+    view.storage = rl_storage_retain(s);
     rl_tensor_set_view_steal(t, &view);
     return Py_NewRef(tensor);
 }

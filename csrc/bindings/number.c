@@ -3,12 +3,12 @@
 #include "call/call.h"
 #include "object/numpy.h"
 
-static int operand_slot(PyObject *o, rl_slot *s) {
+static int operand_slot(PyObject *o, rl_value *s) {
     if (rl_tensor_check(o)) {
-        *s = (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)o)->v};
+        *s = (rl_value){.tag = RL_TENSOR, .u.t = &((rl_tensor *)o)->v};
         return 1;
     }
-    return rl_scalar_slot(o, s);
+    return rl_scalar_value(o, s);
 }
 
 static PyObject *number_binary(int op, PyObject *a, PyObject *b, int how);
@@ -41,7 +41,7 @@ static const char *member_of(int op, int how, bool reflected) {
     return rl_operators[op].name; /* eq, lt ... */
 }
 
-static RL_APART PyObject *number_overridden(int op, PyObject *a, PyObject *b, int how) {
+static RL_NOINLINE PyObject *number_overridden(int op, PyObject *a, PyObject *b, int how) {
     const bool reflected = !rl_tensor_check(a);
     PyObject *result =
         rl_override_member(member_of(op, how, reflected), reflected ? b : a, reflected ? a : b, NULL);
@@ -78,18 +78,18 @@ static PyObject *number_stranger(int op, PyObject *a, PyObject *b, int how) {
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-static PyObject *number_run(int op, const rl_slot *args, int how) {
-    rl_bound call;
-    rl_bound_begin(&call, &rl_schemas[op]);
-    rl_bound_fill(&call, args, 2);
+static PyObject *number_run(int op, const rl_value *args, int how) {
+    rl_op_call call;
+    rl_op_call_begin(&call, &rl_schemas[op]);
+    rl_op_call_fill(&call, args, 2);
     PyObject *result = rl_dispatcher_call(&call, how);
-    rl_bound_end(&call);
+    rl_op_call_end(&call);
     return result;
 }
 
 /* 2 - x: PyTorch subtracts the other way round, multiplies by the inverse, and derives no remainder. */
-static PyObject *number_reflected(int op, const rl_slot *args, PyObject *b) {
-    const rl_slot swapped[] = {args[1], args[0]};
+static PyObject *number_reflected(int op, const rl_value *args, PyObject *b) {
+    const rl_value swapped[] = {args[1], args[0]};
     if (op == RL_OP_add || op == RL_OP_mul) return number_run(op, swapped, RL_CALL_NORMAL);
     if (op == RL_OP_sub) return number_run(RL_OP_rsub, swapped, RL_CALL_NORMAL);
     if (op == RL_OP_pow) return number_run(RL_OP_pow_number, args, RL_CALL_NORMAL);
@@ -97,12 +97,12 @@ static PyObject *number_reflected(int op, const rl_slot *args, PyObject *b) {
     if (op != RL_OP_div) return number_run(op, args, RL_CALL_NORMAL);
     RL_OWNED PyObject *inverse = rl_op_unary(RL_OP_reciprocal, b);
     if (!inverse) return NULL;
-    const rl_slot product[] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)inverse)->v}, args[0]};
+    const rl_value product[] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)inverse)->v}, args[0]};
     return number_run(RL_OP_mul, product, RL_CALL_NORMAL);
 }
 
 static PyObject *number_binary(int op, PyObject *a, PyObject *b, int how) {
-    rl_slot args[2];
+    rl_value args[2];
     if (rl_is_overridden(a) || rl_override_asked(b)) return number_overridden(op, a, b, how);
     int ra = operand_slot(a, &args[0]), rb = ra == 1 ? operand_slot(b, &args[1]) : 0;
     if (ra < 0 || rb < 0) return NULL;
@@ -174,7 +174,7 @@ static PyObject *list_of(const rl_view *v, int dim, int64_t at) {
         if (!item) return NULL;
         PyList_SET_ITEM(list, (Py_ssize_t)i, item);
     }
-    return rl_give(&list);
+    return rl_move(&list);
 }
 
 PyObject *rl_tensor_tolist(PyObject *self, PyObject *unused) {
@@ -207,7 +207,7 @@ static PyObject *only_number(PyObject *self) {
 /* a complex one is no real number */
 static PyObject *real_number(PyObject *self, const char *type) {
     RL_OWNED PyObject *number = only_number(self);
-    if (!number || !PyComplex_Check(number)) return rl_give(&number);
+    if (!number || !PyComplex_Check(number)) return rl_move(&number);
     PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
     return NULL;
 }

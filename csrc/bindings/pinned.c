@@ -54,7 +54,7 @@ PyObject *rl_tensor_pin(PyObject *arg) {
                             t->v.device == RL_CUDA ? "cuda." : "", rl_dtype_title(t->v.dtype));
     if (has_pinned_memory(driver, &t->v)) return Py_NewRef(arg);
     RL_OWNED PyObject *made = (PyObject *)rl_tensor_new_pinned(driver, &t->v);
-    return made && rl_tensor_copy((rl_tensor *)made, t) == 0 ? rl_give(&made) : NULL;
+    return made && rl_tensor_copy((rl_tensor *)made, t) == 0 ? rl_move(&made) : NULL;
 }
 
 static PyObject *pin(PyObject *m, PyObject *arg) {

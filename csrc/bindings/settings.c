@@ -1,6 +1,6 @@
 /* Settings of the process and of its threads: the default dtype, the number of threads, mixed precision. */
 #include "bindings.h"
-#include "history/node.h"
+#include "autograd_graph/node.h"
 #include "object/numpy.h"
 #include "object/storage.h"
 #include "core/dtype.h"
@@ -157,7 +157,7 @@ static PyObject *get_enabled(PyObject *m, PyObject *args, PyObject *kwargs) {
     if (rl_arguments(&signature, args, kwargs, &device_type) < 0) return NULL;
     const bool given = count(args, kwargs) == 1;
     const int device = given ? known_device_of("is_autocast_enabled", device_type) : RL_CUDA;
-    return device < 0 ? NULL : PyBool_FromLong(rl_here.autocast.enabled >> device & 1);
+    return device < 0 ? NULL : PyBool_FromLong(rl_tls.autocast.enabled >> device & 1);
 }
 
 static PyObject *set_enabled(PyObject *m, PyObject *args, PyObject *kwargs) {
@@ -180,7 +180,7 @@ static PyObject *set_enabled(PyObject *m, PyObject *args, PyObject *kwargs) {
 
 static PyObject *is_any_enabled(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
-    return PyBool_FromLong(rl_here.autocast.enabled != 0);
+    return PyBool_FromLong(rl_tls.autocast.enabled != 0);
 }
 
 /* ---- the dtype ---- */
@@ -191,7 +191,7 @@ static PyObject *get_dtype(PyObject *m, PyObject *args, PyObject *kwargs) {
     (void)m;
     if (rl_arguments(&signature, args, kwargs, &device_type) < 0) return NULL;
     const int device = device_of(signature.function, device_type);
-    const int dtype = device < 0 ? -1 : rl_here.autocast.dtype[device];
+    const int dtype = device < 0 ? -1 : rl_tls.autocast.dtype[device];
     if (dtype == RL_NDTYPES) return PyErr_Format(PyExc_RuntimeError, "unsupported scalarType");
     return dtype < 0 ? NULL : rl_dtype_object(dtype);
 }
@@ -208,20 +208,20 @@ static PyObject *set_dtype(PyObject *m, PyObject *args, PyObject *kwargs) {
         refuse(signature.function, "dtype", 2, "torch.dtype", values[1]);
         return NULL;
     }
-    rl_here.autocast.dtype[device] = (uint8_t)rl_dtype_parse(values[1]);
+    rl_tls.autocast.dtype[device] = (uint8_t)rl_dtype_parse(values[1]);
     Py_RETURN_NONE;
 }
 
 /* ---- contexts and the casts that they keep ---- */
 static PyObject *is_cached(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
-    return PyBool_FromLong(!rl_here.autocast.cache_off);
+    return PyBool_FromLong(!rl_tls.autocast.cache_off);
 }
 static PyObject *set_cached(PyObject *m, PyObject *on) {
     (void)m;
     if (!PyBool_Check(on))
         return PyErr_Format(PyExc_TypeError, "enabled must be a bool (got %s)", Py_TYPE(on)->tp_name);
-    rl_here.autocast.cache_off = on == Py_False;
+    rl_tls.autocast.cache_off = on == Py_False;
     Py_RETURN_NONE;
 }
 static PyObject *clear_cache(PyObject *m, PyObject *unused) {
@@ -231,11 +231,11 @@ static PyObject *clear_cache(PyObject *m, PyObject *unused) {
 }
 static PyObject *increment(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
-    return PyLong_FromLong(++rl_here.autocast.nesting);
+    return PyLong_FromLong(++rl_tls.autocast.nesting);
 }
 static PyObject *decrement(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
-    return PyLong_FromLong(--rl_here.autocast.nesting);
+    return PyLong_FromLong(--rl_tls.autocast.nesting);
 }
 
 /* ---- what there is ---- */
@@ -255,7 +255,7 @@ static PyObject *list_available(PyObject *m, PyObject *unused) {
         RL_OWNED PyObject *name = PyUnicode_FromString(available[i]);
         if (!name || PyList_Append(list, name) < 0) return NULL;
     }
-    return rl_give(&list);
+    return rl_move(&list);
 }
 
 /* for functions that are one operator to PyTorch and many here */

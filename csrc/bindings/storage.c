@@ -111,7 +111,7 @@ static PyObject *from_buffer(PyObject *m, PyObject *args) {
         if (!t->v.storage) return rl_raise("frombuffer");
     }
     rl_tensor_reveal(t);
-    return rl_give(&held);
+    return rl_move(&held);
 }
 
 /* ---- files ---- */
@@ -167,7 +167,7 @@ static PyObject *map_file(PyObject *self, PyObject *args) {
     rl_storage *s = rl_storage_map_steal(fd, nbytes, shared, text);
     if (!s) return rl_raise("from_file");
     PyObject *storage = rl_untyped_storage_new(s);
-    rl_storage_drop(s);
+    rl_storage_release(s);
     return storage;
 }
 
@@ -196,7 +196,7 @@ static PyObject *new_storage(PyObject *self, PyObject *args) {
     rl_storage *s = rl_storage_on(device, rl_device_index(device, index), RL_COUNT(nbytes), 1);
     if (!s) return rl_raise("UntypedStorage");
     PyObject *storage = rl_untyped_storage_new(s);
-    rl_storage_drop(s);
+    rl_storage_release(s);
     return storage;
 }
 
@@ -225,7 +225,7 @@ static rl_storage *storage_of(PyObject *o) {
 
 static PyObject *wrap_steal(rl_storage *s) {
     PyObject *storage = rl_untyped_storage_new(s);
-    rl_storage_drop(s);
+    rl_storage_release(s);
     return storage;
 }
 
@@ -277,7 +277,7 @@ static PyObject *weak_free(PyObject *m, PyObject *number) {
     uintptr_t weak;
     (void)m;
     if (!weak_number(number, &weak)) return NULL;
-    rl_storage_weak_drop(weak);
+    rl_storage_weak_release(weak);
     Py_RETURN_NONE;
 }
 

@@ -14,7 +14,7 @@ static PyObject *parameter_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     int on = 1;
     int64_t none = 0;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:Parameter", names, &data, &on)) return NULL;
-    int device = rl_here.device < 0 ? RL_CPU : rl_here.device / 256;
+    int device = rl_tls.device < 0 ? RL_CPU : rl_tls.device / 256;
     RL_OWNED PyObject *source = data == Py_None
                                     ? (PyObject *)rl_tensor_new(rl_dtype_default(), device, 0, &none, 1)
                                     : Py_NewRef(data);
@@ -32,7 +32,7 @@ static PyObject *parameter_new(PyTypeObject *type, PyObject *args, PyObject *kwa
         return NULL;
     }
     if (on && rl_tensor_set_requires_grad((rl_tensor *)p, 1) < 0) return NULL;
-    return rl_give(&p);
+    return rl_move(&p);
 }
 
 static PyType_Slot tensor_slots[] = {{Py_tp_new, rl_tensor_construct},

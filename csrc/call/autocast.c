@@ -19,17 +19,17 @@ enum { RULED = 1 << RL_CPU | 1 << RL_CUDA }; /* devices whose operators have rul
 
 static void enable(uint32_t devices) {
     rl_intercept(RL_INTERCEPT_autocast, devices & RULED);
-    rl_here.autocast.enabled = devices;
+    rl_tls.autocast.enabled = devices;
 }
 
 void rl_autocast_enable(int device, bool on) {
-    const uint32_t before = rl_here.autocast.enabled, bit = 1u << device;
+    const uint32_t before = rl_tls.autocast.enabled, bit = 1u << device;
     enable(on ? before | bit : before & ~bit);
 }
 
 void rl_autocast_become(const rl_autocast *state) {
     enable(state->enabled);
-    rl_here.autocast = *state;
+    rl_tls.autocast = *state;
 }
 
 static rl_autocast_rule rule_of(const rl_operator *op, int device) {
@@ -39,7 +39,7 @@ static rl_autocast_rule rule_of(const rl_operator *op, int device) {
 uint32_t rl_autocast_ruled(const rl_operator *op) {
     const uint32_t with_rule = (uint32_t)(op->autocast != 0) << RL_CPU | (uint32_t)(op->autocast_cuda != 0)
                                                                              << RL_CUDA;
-    return rl_here.autocast.enabled & with_rule;
+    return rl_tls.autocast.enabled & with_rule;
 }
 
 /* ---- casts that are kept: {address and dtype: (weight, its cast)} ---- */
@@ -61,27 +61,27 @@ int rl_autocast_clear(void) {
 }
 
 static bool is_kept(const rl_tensor *t, int dtype) {
-    const rl_autocast *a = &rl_here.autocast;
+    const rl_autocast *a = &rl_tls.autocast;
     return dtype == a->dtype[t->v.device] && t->v.dtype == RL_F32 && t->requires_grad && !t->grad_fn &&
-           !t->base && !a->cache_off && !rl_here.inference;
+           !t->base && !a->cache_off && !rl_tls.inference;
 }
 
 static PyObject *cast(rl_tensor *t, int dtype) {
-    const rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &t->v}, {.tag = RL_DTYPE, .u.i = dtype}};
-    rl_bound b;
-    rl_bound_begin(&b, &rl_schemas[RL_OP_to_copy]);
-    rl_bound_fill(&b, args, 2);
+    const rl_value args[2] = {{.tag = RL_TENSOR, .u.t = &t->v}, {.tag = RL_DTYPE, .u.i = dtype}};
+    rl_op_call b;
+    rl_op_call_begin(&b, &rl_schemas[RL_OP_to_copy]);
+    rl_op_call_fill(&b, args, 2);
     PyObject *made = rl_call_new(&b);
-    rl_bound_end(&b);
+    rl_op_call_end(&b);
     return made;
 }
 
 /* one cast for calls with and without a gradient */
 static PyObject *cast_with_history(rl_tensor *t, int dtype) {
-    const bool grad = rl_here.grad;
-    rl_here.grad = true;
+    const bool grad = rl_tls.grad;
+    rl_tls.grad = true;
     PyObject *made = cast(t, dtype);
-    rl_here.grad = grad;
+    rl_tls.grad = grad;
     return made;
 }
 
@@ -95,7 +95,7 @@ static PyObject *cast_kept(rl_tensor *t, int dtype) {
         return Py_NewRef(PyTuple_GET_ITEM(pair, 1));
     RL_OWNED PyObject *made = key && !PyErr_Occurred() ? cast_with_history(t, dtype) : NULL;
     RL_OWNED PyObject *fresh = made ? PyTuple_Pack(2, t, made) : NULL;
-    return fresh && PyDict_SetItem(kept, key, fresh) == 0 ? rl_give(&made) : NULL;
+    return fresh && PyDict_SetItem(kept, key, fresh) == 0 ? rl_move(&made) : NULL;
 }
 _Static_assert(RL_NDTYPES <= 64, "an address and a dtype make a key");
 
@@ -112,9 +112,9 @@ static PyObject *cast_of(rl_tensor *t, int dtype) {
 }
 
 PyObject *rl_autocast_tensor(rl_tensor *t, bool lower) {
-    const int device = t->v.device, dtype = lower ? rl_here.autocast.dtype[device] : RL_F32;
+    const int device = t->v.device, dtype = lower ? rl_tls.autocast.dtype[device] : RL_F32;
     const bool asked = device == RL_CPU || (device == RL_CUDA && lower);
-    if (!asked || !(rl_here.autocast.enabled >> device & 1) || !is_cast(&t->v, device, dtype))
+    if (!asked || !(rl_tls.autocast.enabled >> device & 1) || !is_cast(&t->v, device, dtype))
         return Py_NewRef((PyObject *)t);
     return cast_of(t, dtype);
 }
@@ -131,10 +131,10 @@ static int widen(const rl_view *v, int device, int lower, int *dtype) {
     return 0;
 }
 
-static int widest(const rl_bound *b, int device, int *dtype) {
+static int widest(const rl_op_call *b, int device, int *dtype) {
     const int lower = *dtype;
     for (int i = 0; i < b->k.n_arg; i++) {
-        const rl_slot *s = &b->k.arg[i];
+        const rl_value *s = &b->k.arg[i];
         if (s->tag == RL_TENSOR && widen(s->u.t, device, lower, dtype) < 0) return -1;
         for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
             if (widen(s->u.ts[j], device, lower, dtype) < 0) return -1;
@@ -143,12 +143,12 @@ static int widest(const rl_bound *b, int device, int *dtype) {
 }
 
 /* (input, pad, mode): reflection_pad3d and what is padded with numbers are not cast */
-static bool pad_is_cast(const rl_bound *b) {
+static bool pad_is_cast(const rl_op_call *b) {
     const char *mode = b->k.arg[2].u.s;
     return strcmp(mode, "replicate") == 0 || (strcmp(mode, "reflect") == 0 && b->k.arg[1].n <= 4);
 }
 
-static bool names_dtype(const rl_bound *b) {
+static bool names_dtype(const rl_op_call *b) {
     const int at = b->schema->op->dtype_arg;
     return at >= 0 && b->k.arg[at].tag == RL_DTYPE;
 }
@@ -165,14 +165,14 @@ static int refuse(void) {
 }
 
 /* 1: the call's tensors on a device are cast to *dtype; 0: they are not; -1 raised */
-static int wanted_dtype(const rl_bound *b, int device, int *dtype) {
+static int wanted_dtype(const rl_op_call *b, int device, int *dtype) {
     *dtype = RL_F32;
     switch (rule_of(b->schema->op, device)) {
     case RL_AUTOCAST_float32: return 1;
     case RL_AUTOCAST_float32_unasked: return !names_dtype(b);
     case RL_AUTOCAST_pad: return pad_is_cast(b);
-    case RL_AUTOCAST_lower: *dtype = rl_here.autocast.dtype[device]; return 1;
-    case RL_AUTOCAST_widest: *dtype = rl_here.autocast.dtype[device]; return widest(b, device, dtype);
+    case RL_AUTOCAST_lower: *dtype = rl_tls.autocast.dtype[device]; return 1;
+    case RL_AUTOCAST_widest: *dtype = rl_tls.autocast.dtype[device]; return widest(b, device, dtype);
     case RL_AUTOCAST_refused: return refuse();
     default: return 0;
     }
@@ -189,7 +189,7 @@ static int cast_view(PyObject *made, rl_view **v, int device, int dtype) {
 }
 
 /* in a list of its own: that of the caller stays */
-static int cast_list(PyObject *made, rl_slot *s, int device, int dtype) {
+static int cast_list(PyObject *made, rl_value *s, int device, int dtype) {
     const Py_ssize_t bytes = s->n * (Py_ssize_t)sizeof(rl_view *);
     RL_OWNED PyObject *room = PyBytes_FromStringAndSize((const char *)s->u.ts, bytes);
     if (!room || PyList_Append(made, room) < 0) return -1;
@@ -199,19 +199,19 @@ static int cast_list(PyObject *made, rl_slot *s, int device, int dtype) {
     return 0;
 }
 
-static int cast_arguments(rl_bound *b, int device, int dtype) {
+static int cast_arguments(rl_op_call *b, int device, int dtype) {
     PyObject *made = PyList_New(0);
-    if (rl_bound_keep_steal(b, made) < 0) return -1;
+    if (rl_op_call_keep_steal(b, made) < 0) return -1;
     PyObject_GC_UnTrack(made);                  /* nobody finds and empties it */
     for (int i = b->k.n_arg - 1; i >= 0; i--) { /* so PyTorch's nodes are numbered */
-        rl_slot *s = &b->k.arg[i];
+        rl_value *s = &b->k.arg[i];
         if (s->tag == RL_TENSOR && cast_view(made, &s->u.t, device, dtype) < 0) return -1;
         if (s->tag == RL_TENSORS && cast_list(made, s, device, dtype) < 0) return -1;
     }
     return 0;
 }
 
-RL_APART int rl_autocast_arguments(rl_bound *b, uint32_t ruled) {
+RL_NOINLINE int rl_autocast_arguments(rl_op_call *b, uint32_t ruled) {
     for (int device = RL_CPU; device <= RL_CUDA; device++) {
         int dtype, wanted = ruled >> device & 1 ? wanted_dtype(b, device, &dtype) : 0;
         if (wanted < 0 || (wanted && cast_arguments(b, device, dtype) < 0)) return -1;

@@ -1,21 +1,22 @@
-/* From Python's arguments to slots: positional and keyword arguments, defaults, overloads, PyTorch's texts.
+/* Binds Python's arguments to values: positional and keyword arguments, defaults, overloads, and PyTorch's
+ * errors.
  */
 #include "call.h"
 #include <string.h>
 
 /* ---- one argument of a call as a slot, by the kind that its schema says ----
  * 1 it fits, 0 it does not, -1 raised. */
-static int value_scalar(const rl_bound *b, PyObject *o, rl_slot *slot) {
-    if (!rl_tensor_check(o)) return rl_scalar_slot(o, slot);
+static int value_scalar(const rl_op_call *b, PyObject *o, rl_value *slot) {
+    if (!rl_tensor_check(o)) return rl_scalar_value(o, slot);
     const rl_tensor *t = (rl_tensor *)o;
     if (t->v.ndim) return 0;
     /* another overload takes tensors; of a number no gradient comes back */
     if (b->schema->next && (t->v.device == RL_META || t->requires_grad)) return 0;
     RL_OWNED PyObject *number = rl_tensor_item(o, NULL);
-    return number ? rl_scalar_slot(number, slot) : -1;
+    return number ? rl_scalar_value(number, slot) : -1;
 }
 
-static int value_ints(rl_bound *b, PyObject *const *items, Py_ssize_t n, const rl_arg *a, rl_slot *slot) {
+static int value_ints(rl_op_call *b, PyObject *const *items, Py_ssize_t n, const rl_arg *a, rl_value *slot) {
     if (n > RL_MAX_DIMS || b->n_pool + n > RL_POOL) {
         PyErr_Format(PyExc_RuntimeError, "tensors have at most %d dimensions, but '%s' has %zd numbers",
                      RL_MAX_DIMS, a->name, n);
@@ -30,59 +31,59 @@ static int value_ints(rl_bound *b, PyObject *const *items, Py_ssize_t n, const r
         int rc = rl_scalar_int(items[i], &ints[i]);
         if (rc != 1) return rc;
     }
-    *slot = (rl_slot){.tag = RL_INTS, .n = (int32_t)n, .u.ints = ints};
+    *slot = (rl_value){.tag = RL_INTS, .n = (int32_t)n, .u.ints = ints};
     b->n_pool += (int)n;
     return 1;
 }
 
 /* Has a later overload a tensor in this argument's place? */
-static bool is_of_another(const rl_bound *b, const rl_arg *a) {
+static bool is_of_another(const rl_op_call *b, const rl_arg *a) {
     const long at = a - b->schema->arg;
     for (const rl_schema *s = b->schema->next; s; s = s->next)
         if (at < s->n && s->arg[at].kind == RL_ARG_TENSOR) return true;
     return false;
 }
 
-static int value_sequence(rl_bound *b, PyObject *o, const rl_arg *a, rl_slot *slot) {
+static int value_sequence(rl_op_call *b, PyObject *o, const rl_arg *a, rl_value *slot) {
     if (PyTuple_Check(o)) return value_ints(b, &PyTuple_GET_ITEM(o, 0), PyTuple_GET_SIZE(o), a, slot);
     if (PyList_Check(o)) { /* __index__ may change the list: work on a copy */
         PyObject *copy = PyList_AsTuple(o);
-        if (rl_bound_keep_steal(b, copy) < 0) return -1;
+        if (rl_op_call_keep_steal(b, copy) < 0) return -1;
         return value_ints(b, &PyTuple_GET_ITEM(copy, 0), PyTuple_GET_SIZE(copy), a, slot);
     }
     if (o == Py_None || (a->length == 0 && a->kind != RL_ARG_INTS)) {
         if (o != Py_None || a->kind != RL_ARG_MAYBE_INTS) return 0;
-        *slot = (rl_slot){.tag = RL_INT, .u.i = INT64_MIN};
+        *slot = (rl_value){.tag = RL_INT, .u.i = INT64_MIN};
         return 1;
     }
     if (rl_tensor_check(o) && is_of_another(b, a)) return 0; /* x.tensor_split(tensor) */
     int64_t i;
     int rc = rl_scalar_int(o, &i);
-    if (rc == 1) *slot = (rl_slot){.tag = RL_INT, .u.i = i};
+    if (rc == 1) *slot = (rl_value){.tag = RL_INT, .u.i = i};
     return rc;
 }
 
 /* the sequence as a tuple that lives as long as the call; NULL: raised */
-static PyObject *value_items(rl_bound *b, PyObject *o) {
+static PyObject *value_items(rl_op_call *b, PyObject *o) {
     PyObject *items = PySequence_Tuple(o);
-    return rl_bound_keep_steal(b, items) < 0 ? NULL : items;
+    return rl_op_call_keep_steal(b, items) < 0 ? NULL : items;
 }
 
-static int value_scalars(rl_bound *b, PyObject *o, rl_slot *slot) {
-    rl_slot number;
+static int value_scalars(rl_op_call *b, PyObject *o, rl_value *slot) {
+    rl_value number;
     PyObject *items = PyTuple_Check(o) || PyList_Check(o) ? value_items(b, o) : NULL;
     if (!items) return PyErr_Occurred() ? -1 : 0;
     const Py_ssize_t n = PyTuple_GET_SIZE(items);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *item = PyTuple_GET_ITEM(items, i);
-        int rc = rl_tensor_check(item) ? 0 : rl_scalar_slot(item, &number);
+        int rc = rl_tensor_check(item) ? 0 : rl_scalar_value(item, &number);
         if (rc != 1) return rc;
     }
-    *slot = (rl_slot){.tag = RL_OBJECT, .n = (int32_t)n, .u.o = items};
+    *slot = (rl_value){.tag = RL_OBJECT, .n = (int32_t)n, .u.o = items};
     return 1;
 }
 
-static int value_tensors(rl_bound *b, PyObject *o, const rl_arg *a, rl_slot *slot) {
+static int value_tensors(rl_op_call *b, PyObject *o, const rl_arg *a, rl_value *slot) {
     if (!PyTuple_Check(o) && !PyList_Check(o)) return 0;
     PyObject *items = value_items(b, o);
     if (!items) return -1;
@@ -99,32 +100,32 @@ static int value_tensors(rl_bound *b, PyObject *o, const rl_arg *a, rl_slot *slo
             return -1;
         }
     }
-    rl_view **views = rl_bound_list(b, n);
+    rl_view **views = rl_op_call_list(b, n);
     if (!views) return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *item = PyTuple_GET_ITEM(items, i);
         views[i] = item == Py_None ? NULL : &((rl_tensor *)item)->v;
     }
-    *slot = (rl_slot){.tag = RL_TENSORS, .n = (int32_t)n, .u.ts = views};
+    *slot = (rl_value){.tag = RL_TENSORS, .n = (int32_t)n, .u.ts = views};
     return 1;
 }
 
-static int value_text(PyObject *o, rl_slot *slot) {
+static int value_text(PyObject *o, rl_value *slot) {
     if (!PyUnicode_Check(o)) return 0;
-    *slot = (rl_slot){.tag = RL_TEXT, .u.s = PyUnicode_AsUTF8(o)};
+    *slot = (rl_value){.tag = RL_STRING, .u.s = PyUnicode_AsUTF8(o)};
     return slot->u.s ? 1 : -1;
 }
 
 /* a number, or an object whose class answers for functions */
-static int value_stranger(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) {
-    int number = a->kind == RL_ARG_OPERAND ? rl_scalar_slot(o, slot) : 0;
+static int value_stranger(rl_op_call *b, const rl_arg *a, PyObject *o, rl_value *slot) {
+    int number = a->kind == RL_ARG_OPERAND ? rl_scalar_value(o, slot) : 0;
     if (number || !rl_override_class(o)) return number;
     slot->tag = RL_NONE;
     return b->overridden = true;
 }
 
 /* 1 it fits, 0 it does not, -1 raised */
-static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) {
+static int value_bind(rl_op_call *b, const rl_arg *a, PyObject *o, rl_value *slot) {
     if (o == Py_None && a->optional) {
         slot->tag = RL_NONE;
         return 1;
@@ -142,12 +143,12 @@ static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
     case RL_ARG_TENSORS:
     case RL_ARG_MAYBE_TENSORS: return value_tensors(b, o, a, slot);
     case RL_ARG_SCALAR: return value_scalar(b, o, slot);
-    case RL_ARG_NUMBER: return rl_scalar_slot(o, slot);
+    case RL_ARG_NUMBER: return rl_scalar_value(o, slot);
     case RL_ARG_SCALARS:
     case RL_ARG_FLOATS: return value_scalars(b, o, slot);
     case RL_ARG_FLOAT: {
         int rc = value_scalar(b, o, slot);
-        if (rc == 1 && slot->tag != RL_FLOAT) *slot = (rl_slot){.tag = RL_FLOAT, .u.d = (double)slot->u.i};
+        if (rc == 1 && slot->tag != RL_FLOAT) *slot = (rl_value){.tag = RL_FLOAT, .u.d = (double)slot->u.i};
         return rc;
     }
     case RL_ARG_INT:
@@ -156,18 +157,18 @@ static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
         return rl_scalar_int(o, &slot->u.i);
     case RL_ARG_BOOL:
         if (!PyBool_Check(o)) return 0;
-        *slot = (rl_slot){.tag = RL_TRUTH, .u.i = o == Py_True};
+        *slot = (rl_value){.tag = RL_BOOLEAN, .u.i = o == Py_True};
         return 1;
     case RL_ARG_PADDING:
         if (PyUnicode_Check(o)) return value_text(o, slot);
         return value_sequence(b, o, a, slot);
     case RL_ARG_INTS:
     case RL_ARG_MAYBE_INTS: return value_sequence(b, o, a, slot);
-    case RL_ARG_TEXT: return value_text(o, slot);
+    case RL_ARG_STRING: return value_text(o, slot);
     case RL_ARG_DTYPE: {
         if (!Py_IS_TYPE(o, rl_dtype_type) && !PyType_Check(o)) return 0;
         int dtype = rl_dtype_parse(o);
-        *slot = (rl_slot){.tag = RL_DTYPE, .u.i = dtype};
+        *slot = (rl_value){.tag = RL_DTYPE, .u.i = dtype};
         return dtype < 0 ? -1 : 1;
     }
     case RL_ARG_DEVICE: {
@@ -176,11 +177,11 @@ static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
             (!PyLong_Check(o) || PyBool_Check(o)))
             return 0;
         if (rl_device_parse(o, &device, &index) < 0) return -1;
-        *slot = (rl_slot){.tag = RL_INT, .u.i = device * 256 + index + 1};
+        *slot = (rl_value){.tag = RL_INT, .u.i = device * 256 + index + 1};
         return 1;
     }
     case RL_ARG_FORMAT: slot->tag = RL_INT; return rl_format_parse(o, &slot->u.i);
-    case RL_ARG_LAYOUT: *slot = (rl_slot){.tag = RL_OBJECT, .u.o = o}; return rl_layout_parse(o);
+    case RL_ARG_LAYOUT: *slot = (rl_value){.tag = RL_OBJECT, .u.o = o}; return rl_layout_parse(o);
     case RL_ARG_RNG: slot->tag = RL_RNG; return rl_generator_parse(o, &slot->u.g);
     }
     return 0;
@@ -233,8 +234,8 @@ static const char *suffix(const rl_given *g) {
     return g->inplace ? "_" : "";
 }
 
-static RL_APART int bind_wrong_type(const rl_schema *s, const rl_given *g, const rl_arg *a, PyObject *o,
-                                    int position) {
+static RL_NOINLINE int bind_wrong_type(const rl_schema *s, const rl_given *g, const rl_arg *a, PyObject *o,
+                                       int position) {
     RL_OWNED PyObject *kind = kind_name(a);
     if (!kind) return -1;
     if (position > 0)
@@ -247,8 +248,8 @@ static RL_APART int bind_wrong_type(const rl_schema *s, const rl_given *g, const
 }
 
 /* Which one of numbers is no int? As PyTorch does, the first one is told from the others. */
-static RL_APART int bind_wrong_number(const rl_schema *s, const rl_given *g, const rl_arg *a,
-                                      PyObject *const *items, Py_ssize_t n, int position) {
+static RL_NOINLINE int bind_wrong_number(const rl_schema *s, const rl_given *g, const rl_arg *a,
+                                         PyObject *const *items, Py_ssize_t n, int position) {
     int64_t number;
     Py_ssize_t at = 0;
     while (at < n && rl_scalar_int(items[at], &number) == 1) at++;
@@ -268,8 +269,8 @@ static RL_APART int bind_wrong_number(const rl_schema *s, const rl_given *g, con
 }
 
 /* position: counted from 1; 0: by its name */
-static RL_APART int bind_wrong(const rl_schema *s, const rl_given *g, const rl_arg *a, PyObject *o,
-                               int position) {
+static RL_NOINLINE int bind_wrong(const rl_schema *s, const rl_given *g, const rl_arg *a, PyObject *o,
+                                  int position) {
     const bool listed = a->kind == RL_ARG_INTS && (PyTuple_Check(o) || PyList_Check(o));
     RL_OWNED PyObject *items = listed ? PySequence_Tuple(o) : NULL;
     if (PyErr_Occurred()) return -1;
@@ -281,13 +282,13 @@ static RL_APART int bind_wrong(const rl_schema *s, const rl_given *g, const rl_a
 }
 
 /* out=: a tensor, or as many as there are results */
-static int bind_out(rl_bound *b, const rl_schema *s, PyObject *value, bool loud) {
+static int bind_out(rl_op_call *b, const rl_schema *s, PyObject *value, bool loud) {
     const bool several = s->op->n_shown > 1 || s->answers_list;
     b->out = NULL;
     if (value == Py_None) return 1;
     bool fits = several ? PyTuple_Check(value) || PyList_Check(value) : rl_tensor_check(value);
     if (fits && several) {
-        if (rl_bound_keep_steal(b, value = PySequence_Tuple(value)) < 0) return -1;
+        if (rl_op_call_keep_steal(b, value = PySequence_Tuple(value)) < 0) return -1;
         fits = s->answers_list || PyTuple_GET_SIZE(value) == s->op->n_shown;
         for (Py_ssize_t i = 0; fits && i < PyTuple_GET_SIZE(value); i++)
             fits = rl_tensor_check(PyTuple_GET_ITEM(value, i));
@@ -299,7 +300,7 @@ static int bind_out(rl_bound *b, const rl_schema *s, PyObject *value, bool loud)
     return fits;
 }
 
-static int bind_keywords(rl_bound *b, const rl_schema *s, const rl_given *g, uint32_t *given, bool loud) {
+static int bind_keywords(rl_op_call *b, const rl_schema *s, const rl_given *g, uint32_t *given, bool loud) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(g->kwnames); i++) {
         PyObject *name = PyTuple_GET_ITEM(g->kwnames, i), *value = g->args[g->n + i];
         int at = arg_named(s, name);
@@ -335,7 +336,7 @@ static bool stands_alone(PyObject *const *args, Py_ssize_t n) {
 }
 
 /* Are there more than it takes? A method's are counted without it. 1: raised when `loud`, -1 raised. */
-static RL_APART int too_many(const rl_schema *s, const rl_given *g, bool loud) {
+static RL_NOINLINE int too_many(const rl_schema *s, const rl_given *g, bool loud) {
     const int self = g->self != NULL, most = s->n_positional - self;
     int64_t number;
     int rc = 0, least = -self;
@@ -356,7 +357,7 @@ static RL_APART int too_many(const rl_schema *s, const rl_given *g, bool loud) {
     return 1;
 }
 
-static int bind_value(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) {
+static int bind_value(rl_op_call *b, const rl_arg *a, PyObject *o, rl_value *slot) {
     if (a->kind > RL_ARG_OPERAND || RL_UNLIKELY(!rl_is_plain(o))) return value_bind(b, a, o, slot);
     slot->tag = RL_TENSOR;
     slot->u.t = &((rl_tensor *)o)->v;
@@ -364,7 +365,7 @@ static int bind_value(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
 }
 
 /* *bound: how many arguments got their value */
-static int bind_positional(rl_bound *b, const rl_schema *s, const rl_given *g, int *bound, bool loud) {
+static int bind_positional(rl_op_call *b, const rl_schema *s, const rl_given *g, int *bound, bool loud) {
     const int self = g->self != NULL; /* a method's positions are counted without it */
     int i = 0, rc;
     if (self && (rc = bind_value(b, s->arg, g->self, &b->k.arg[i++])) != 1) {
@@ -404,18 +405,18 @@ static void raise_missing(const rl_schema *s, const rl_given *g, uint32_t missin
 }
 
 /* zeros() is zeros(()); nothing else that is required may be missing */
-static int bind_missing(rl_bound *b, const rl_schema *s, const rl_given *g, int bound, uint32_t given,
+static int bind_missing(rl_op_call *b, const rl_schema *s, const rl_given *g, int bound, uint32_t given,
                         bool loud) {
     uint32_t missing = s->required & ~given;
     if (bound == s->rest && (missing >> bound & 1) && (s->op->traits & RL_FACTORY)) {
-        b->k.arg[bound] = (rl_slot){.tag = RL_INTS, .n = 0, .u.ints = b->pool};
+        b->k.arg[bound] = (rl_value){.tag = RL_INTS, .n = 0, .u.ints = b->pool};
         missing &= ~(1u << bound);
     }
     if (missing && loud) raise_missing(s, g, missing);
     return !missing;
 }
 
-static int bind_one(rl_bound *b, const rl_schema *s, const rl_given *g, bool loud) {
+static int bind_one(rl_op_call *b, const rl_schema *s, const rl_given *g, bool loud) {
     int bound, rc = bind_positional(b, s, g, &bound, loud);
     if (rc != 1) return rc;
     uint32_t given = (1u << bound) - 1;
@@ -437,7 +438,7 @@ static PyObject *given_text(const rl_given *g) {
             Py_SETREF(text, PyUnicode_FromFormat("%U%s%U=%s", text, i ? ", " : "",
                                                  PyTuple_GET_ITEM(g->kwnames, i - g->n), type));
     }
-    return rl_give(&text);
+    return rl_move(&text);
 }
 
 /* an overload that has no in-place twin is none of x_() */
@@ -463,14 +464,14 @@ static int bind_no_overload(const rl_schema *first, const rl_given *g) {
     return -1;
 }
 
-int rl_bind(rl_bound *b, const rl_schema *first, const rl_given *g) {
+int rl_bind(rl_op_call *b, const rl_schema *first, const rl_given *g) {
     const bool loud = !first->next && !first->splits;
     for (const rl_schema *s = first; s; s = s->next) {
         if (!takes(s, g)) continue;
-        rl_bound_begin(b, s);
+        rl_op_call_begin(b, s);
         int rc = bind_one(b, s, g, loud);
         if (RL_LIKELY(rc == 1)) return 0;
-        rl_bound_end(b);
+        rl_op_call_end(b);
         if (rc < 0 || loud) return -1;
     }
     return bind_no_overload(first, g);

@@ -1,10 +1,11 @@
-/* A call: what it borrows from Python until it ends, one look at its tensors, and the note on its error. */
+/* A call: what it borrows from Python until it ends, the metadata of its tensors, and the note on its
+ * error. */
 #include "call.h"
 #include "core/dtype.h"
 #include "core/error.h"
 
 /* ---- what it borrows ---- */
-void rl_bound_drop(rl_bound *b) {
+void rl_op_call_drop(rl_op_call *b) {
     while (b->n_keep > 0) Py_DECREF(b->keep[--b->n_keep]);
     while (b->lists) {
         rl_list *next = b->lists->next;
@@ -13,7 +14,7 @@ void rl_bound_drop(rl_bound *b) {
     }
 }
 
-rl_view **rl_bound_list(rl_bound *b, Py_ssize_t n) {
+rl_view **rl_op_call_list(rl_op_call *b, Py_ssize_t n) {
     rl_list *list = n > INT32_MAX ? NULL : PyMem_Malloc(sizeof *list + (size_t)n * sizeof *list->views);
     if (!list) {
         PyErr_NoMemory();
@@ -24,7 +25,7 @@ rl_view **rl_bound_list(rl_bound *b, Py_ssize_t n) {
     return list->views;
 }
 
-int rl_bound_keep_steal(rl_bound *b, PyObject *o) {
+int rl_op_call_keep_steal(rl_op_call *b, PyObject *o) {
     if (!o) return -1;
     if (b->n_keep == RL_KEEP) {
         Py_DECREF(o);
@@ -36,37 +37,37 @@ int rl_bound_keep_steal(rl_bound *b, PyObject *o) {
 }
 
 /* ---- one look at the tensors of a call, for all that the dispatcher asks of them ---- */
-/* a number that became a tensor (rl_word) is a view of no tensor */
-static bool is_word(const rl_bound *b, const rl_view *v) {
-    const char *at = (const char *)v, *words = (const char *)b->words;
-    return b->n_words && at >= words && at < words + sizeof b->words;
+/* a number that became a tensor (rl_wrapped_number) is a view of no tensor */
+static bool is_wrapped(const rl_op_call *b, const rl_view *v) {
+    const char *at = (const char *)v, *wrapped = (const char *)b->wrapped;
+    return b->n_wrapped && at >= wrapped && at < wrapped + sizeof b->wrapped;
 }
 
-static void look_at(const rl_bound *b, rl_look *l, const rl_view *v, int arg) {
+static void meta_add(const rl_op_call *b, rl_call_meta *l, const rl_view *v, int arg) {
     l->dtypes |= RL_BIT(v->dtype);
     l->devices |= 1u << v->device;
     l->elements += (uint64_t)v->numel;
     l->bits |= (uint64_t)v->numel;
-    if (!is_word(b, v) && rl_requires_grad(RL_TENSOR_OF(v))) l->needs |= 1u << arg;
+    if (!is_wrapped(b, v) && rl_requires_grad(RL_TENSOR_OF(v))) l->needs |= 1u << arg;
 }
 
-void rl_call_look(rl_bound *b) {
+void rl_call_meta_read(rl_op_call *b) {
     const rl_operator *op = b->schema->op;
-    rl_look *l = &b->look;
-    *l = (rl_look){.dtypes = 0};
+    rl_call_meta *l = &b->meta;
+    *l = (rl_call_meta){.dtypes = 0};
     for (uint32_t left = op->tensors; left; left &= left - 1) {
         int i = __builtin_ctz(left);
-        const rl_slot *s = &b->k.arg[i];
+        const rl_value *s = &b->k.arg[i];
         if (s->tag == RL_TENSOR)
-            look_at(b, l, s->u.t, i);
+            meta_add(b, l, s->u.t, i);
         else if (s->tag != RL_NONE)
             l->numbers |= 1u << s->tag;
     }
     for (uint32_t left = op->lists; left; left &= left - 1) {
         int i = __builtin_ctz(left);
-        const rl_slot *s = &b->k.arg[i];
+        const rl_value *s = &b->k.arg[i];
         for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
-            if (s->u.ts[j]) look_at(b, l, s->u.ts[j], i);
+            if (s->u.ts[j]) meta_add(b, l, s->u.ts[j], i);
     }
 }
 
@@ -100,7 +101,7 @@ static void error_note(const rl_operator *op, const rl_call *k) {
 #endif
 }
 
-PyObject *rl_raise_call(const rl_bound *b) {
+PyObject *rl_raise_call(const rl_op_call *b) {
     rl_raise(b->schema->op->name);
     error_note(b->schema->op, &b->k);
     return NULL;

@@ -2,7 +2,7 @@
  * devices. The dispatcher stands on them, so they come to a kernel by themselves. */
 #include "call.h"
 #include "core/view.h"
-#include "history/node.h"
+#include "autograd_graph/node.h"
 #include <string.h>
 
 static bool same_dims(const rl_view *a, const rl_view *b) {
@@ -19,7 +19,7 @@ static bool same_dims(const rl_view *a, const rl_view *b) {
  *                                                                            a dense tensor if it is strided)
  *
  * A copy to the meta device moves nothing; one from there has nothing to move. */
-int rl_device_stage(rl_bound *b) {
+int rl_device_stage(rl_op_call *b) {
     rl_view *to = b->k.arg[0].u.t;
     if (b->schema->op != &rl_operators[RL_OP_copy_])
         return to->device == RL_CPU ? rl_device_refuse(b, 0) : 0; /* of no dims: it may not be written */
@@ -33,7 +33,7 @@ int rl_device_stage(rl_bound *b) {
     if (from->dtype != to->dtype || !same_dims(to, from) || !rl_is_contiguous(from)) {
         rl_tensor *dense = rl_tensor_new(to->dtype, from->device, from->device_index, to->shape, to->ndim);
         if (dense && rl_tensor_copy(dense, RL_TENSOR_OF(from)) < 0) Py_CLEAR(dense);
-        if (rl_bound_keep_steal(b, (PyObject *)dense) < 0) return -1;
+        if (rl_op_call_keep_steal(b, (PyObject *)dense) < 0) return -1;
         b->k.arg[1].u.t = &dense->v;
     }
     return !rl_is_contiguous(to);
@@ -53,7 +53,7 @@ static bool shares_memory(const rl_view *a, const rl_view *b) {
 /* Replaces the source by what a kernel can copy from: on the target's device, dense where it must cross over,
  * apart from the target. Making that may run Python, so everything is looked at again (Note [From checks to
  * kernels]). */
-static int copy_prepare(rl_bound *b) {
+static int copy_prepare(rl_op_call *b) {
     for (;;) {
         const int kept = b->n_keep;
         const rl_view *to = b->k.arg[0].u.t;
@@ -65,26 +65,26 @@ static int copy_prepare(rl_bound *b) {
             rl_tensor *dense =
                 rl_tensor_new(to->dtype, to->device, to->device_index, from->shape, from->ndim);
             if (dense && rl_tensor_copy(dense, RL_TENSOR_OF(from)) < 0) Py_CLEAR(dense);
-            if (rl_bound_keep_steal(b, (PyObject *)dense) < 0) return -1;
+            if (rl_op_call_keep_steal(b, (PyObject *)dense) < 0) return -1;
             b->k.arg[1].u.t = &dense->v;
         }
         if (RL_LIKELY(b->n_keep == kept)) break;
     }
-    rl_call_look(b);
+    rl_call_meta_read(b);
     return 0;
 }
 
 /* Runs no Python, but when it raises. */
 static int copy_allowed(rl_tensor *to, bool shared) {
     if (RL_UNLIKELY(rl_view_expanded(&to->v)) && !shared) return rl_refuse_expanded();
-    const int grad = rl_here.grad;
-    rl_here.grad = 0;
-    int refused = rl_history_may_write(to, false);
-    rl_here.grad = grad;
+    const int grad = rl_tls.grad;
+    rl_tls.grad = 0;
+    int refused = rl_graph_may_write(to, false);
+    rl_tls.grad = grad;
     return refused;
 }
 
-static rl_status copy_run(rl_bound *b) {
+static rl_status copy_run(rl_op_call *b) {
     RL_RAW;
     rl_view dims = {.storage = NULL};
     dims.shape = dims.small;
@@ -97,11 +97,11 @@ static rl_status copy_run(rl_bound *b) {
 }
 
 static int tensor_copy(rl_tensor *to, rl_tensor *from, bool shared) {
-    rl_bound b;
+    rl_op_call b;
     int failed = -1;
-    rl_bound_begin(&b, &rl_schemas[RL_OP_copy_]);
-    const rl_slot args[] = {{.tag = RL_TENSOR, .u.t = &to->v}, {.tag = RL_TENSOR, .u.t = &from->v}};
-    rl_bound_fill(&b, args, Py_ARRAY_LENGTH(args));
+    rl_op_call_begin(&b, &rl_schemas[RL_OP_copy_]);
+    const rl_value args[] = {{.tag = RL_TENSOR, .u.t = &to->v}, {.tag = RL_TENSOR, .u.t = &from->v}};
+    rl_op_call_fill(&b, args, Py_ARRAY_LENGTH(args));
     if (copy_prepare(&b) == 0 && copy_allowed(to, shared) == 0) {
         if (copy_run(&b) == RL_OK)
             failed = 0;
@@ -109,7 +109,7 @@ static int tensor_copy(rl_tensor *to, rl_tensor *from, bool shared) {
             rl_raise_call(&b);
     }
     if (!failed) rl_version_bump(to);
-    rl_bound_end(&b);
+    rl_op_call_end(&b);
     return failed;
 }
 

@@ -17,7 +17,7 @@
 enum {
     BY_ELEMENT = 1 << RL_TYPES_promote | 1 << RL_TYPES_number | 1 << RL_TYPES_sub | 1 << RL_TYPES_addcdiv |
         1 << RL_TYPES_float | 1 << RL_TYPES_div | 1 << RL_TYPES_clamp | 1 << RL_TYPES_where |
-        1 << RL_TYPES_compare | 1 << RL_TYPES_alike,
+        1 << RL_TYPES_compare | 1 << RL_TYPES_same_bias,
 };
 
 static bool goes_by_element(const rl_operator *op) {
@@ -31,7 +31,7 @@ static bool takes_number(const rl_operator *op, int arg, int device) {
     return (op->traits & RL_NUMBERS) && op->tensors >> arg == 1;
 }
 
-static bool is_there(const rl_bound *b, const rl_view *v) {
+static bool is_there(const rl_op_call *b, const rl_view *v) {
     return v->device == b->device && (v->device != RL_CUDA || v->device_index == b->index);
 }
 
@@ -71,7 +71,7 @@ static type_name type_of(const rl_view *v) {
     return t;
 }
 
-static int refuse_parameter(const rl_bound *b, int arg) {
+static int refuse_parameter(const rl_op_call *b, int arg) {
     const rl_view *x = b->k.arg[0].u.t, *parameter = b->k.arg[arg].u.t;
     if (x->device == parameter->device) return refuse_two(x, parameter);
     PyErr_Format(PyExc_RuntimeError, "Input type (%s) and %s type (%s) should be the same%s", type_of(x).text,
@@ -147,7 +147,7 @@ static bool same_place(const rl_view *a, const rl_view *b) {
     return a->device == b->device && a->device_index == b->device_index;
 }
 
-static int refuse_aliased(const rl_bound *b, const alias *a) {
+static int refuse_aliased(const rl_op_call *b, const alias *a) {
     const rl_view *first = NULL;
     const char *method = a->method;
     if (a->op == RL_OP_linear && b->k.arg[2].tag != RL_TENSOR) return refuse_aliased(b, &aliases[1]);
@@ -160,9 +160,9 @@ static int refuse_aliased(const rl_bound *b, const alias *a) {
     return refuse_two(first, b->k.arg[0].u.t);
 }
 
-static const rl_view *first_of(const rl_bound *b) {
+static const rl_view *first_of(const rl_op_call *b) {
     for (int i = 0; i < b->k.n_arg; i++) {
-        const rl_slot *s = &b->k.arg[i];
+        const rl_value *s = &b->k.arg[i];
         if (s->tag == RL_TENSOR) return s->u.t;
         for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
             if (s->u.ts[j]) return s->u.ts[j];
@@ -171,7 +171,7 @@ static const rl_view *first_of(const rl_bound *b) {
 }
 
 /* Operators that PyTorch has words of their own for: 0 when it has not. */
-static int refuse_specially(const rl_bound *b, int arg, const rl_view *v) {
+static int refuse_specially(const rl_op_call *b, int arg, const rl_view *v) {
     const rl_operator *op = b->schema->op;
     const rl_view *first = first_of(b);
     if (op == &rl_operators[RL_OP_equal])
@@ -197,14 +197,14 @@ static int refuse_specially(const rl_bound *b, int arg, const rl_view *v) {
 
 static int device_mixed(int found, int expected);
 
-static int refuse(const rl_bound *b, int arg, const rl_view *v) {
+static int refuse(const rl_op_call *b, int arg, const rl_view *v) {
     const rl_operator *op = b->schema->op;
     const rl_view *first = first_of(b);
     if (v->device == RL_META || b->device == RL_META) return device_mixed(v->device, b->device);
     if (refuse_specially(b, arg, v) < 0) return -1;
     if (strncmp(op->name, "conv", 4) == 0 && strcmp(b->schema->arg[0].name, "input") == 0 && arg)
         return refuse_parameter(b, arg);
-    if (!goes_by_element(op) && !(op->traits & RL_LISTS)) {
+    if (!goes_by_element(op) && !(op->traits & RL_FOREACH)) {
         for (size_t i = 0; i < Py_ARRAY_LENGTH(aliases); i++)
             if (op == &rl_operators[aliases[i].op]) return refuse_aliased(b, &aliases[i]);
         if (!same_place(first, v)) return refuse_method(first, v, b->schema->arg[arg].name, method_of(op));
@@ -222,7 +222,7 @@ static int device_mixed(int found, int expected) {
     return -1;
 }
 
-int rl_device_refuse(const rl_bound *b, int arg) {
+int rl_device_refuse(const rl_op_call *b, int arg) {
     return refuse(b, arg, b->k.arg[arg].u.t);
 }
 
@@ -237,9 +237,9 @@ int rl_device_out(const rl_view *made, const rl_view *out) {
 }
 
 /* ---- the check ---- */
-static int list_agrees(const rl_bound *b, int arg) {
-    const rl_slot *s = &b->k.arg[arg];
-    const bool counts = b->schema->op->traits & RL_LISTS;
+static int list_agrees(const rl_op_call *b, int arg) {
+    const rl_value *s = &b->k.arg[arg];
+    const bool counts = b->schema->op->traits & RL_FOREACH;
     const bool indices = b->schema->arg[arg].kind == RL_ARG_MAYBE_TENSORS;
     for (int j = 0; j < s->n; j++) {
         const rl_view *v = s->u.ts[j];
@@ -250,14 +250,14 @@ static int list_agrees(const rl_bound *b, int arg) {
     return 0;
 }
 
-RL_APART int rl_call_devices_agree(const rl_bound *b) {
+RL_NOINLINE int rl_call_devices_agree(const rl_op_call *b) {
     const rl_operator *op = b->schema->op;
     for (int i = 0; i < b->k.n_arg; i++) {
-        const rl_slot *s = &b->k.arg[i];
+        const rl_value *s = &b->k.arg[i];
         if (s->tag == RL_TENSORS && list_agrees(b, i) < 0) return -1;
         if (s->tag != RL_TENSOR || is_there(b, s->u.t)) continue;
         if (op == &rl_operators[RL_OP_copy_]) continue;
-        if (rl_slot_tensor(s)->device == RL_CPU && rl_slot_tensor(s)->ndim == 0 &&
+        if (rl_value_view(s)->device == RL_CPU && rl_value_view(s)->ndim == 0 &&
             takes_number(op, i, b->device))
             continue;
         return refuse(b, i, s->u.t);
@@ -266,9 +266,9 @@ RL_APART int rl_call_devices_agree(const rl_bound *b) {
 }
 
 /* ---- where it runs ---- */
-int rl_device_as_out(rl_bound *b) {
+int rl_device_as_out(rl_op_call *b) {
     const rl_view *out = &((rl_tensor *)b->out)->v;
-    rl_slot *dtype = &b->k.arg[b->schema->op->dtype_arg], *device = &b->k.arg[b->schema->op->device_arg];
+    rl_value *dtype = &b->k.arg[b->schema->op->dtype_arg], *device = &b->k.arg[b->schema->op->device_arg];
     if (dtype->tag == RL_DTYPE && dtype->u.i != out->dtype) {
         PyErr_Format(PyExc_RuntimeError, "dtype %s does not match dtype of out parameter (%s)",
                      rl_dtype_title((int)dtype->u.i), rl_dtype_title(out->dtype));
@@ -279,15 +279,15 @@ int rl_device_as_out(rl_bound *b) {
                      rl_device_name((int)(device->u.i / 256)), rl_device_name(out->device));
         return -1;
     }
-    if (dtype->tag == RL_NONE) *dtype = (rl_slot){.tag = RL_DTYPE, .u.i = out->dtype};
+    if (dtype->tag == RL_NONE) *dtype = (rl_value){.tag = RL_DTYPE, .u.i = out->dtype};
     if (device->tag == RL_NONE)
-        *device = (rl_slot){.tag = RL_INT, .u.i = out->device * 256 + out->device_index + 1};
+        *device = (rl_value){.tag = RL_INT, .u.i = out->device * 256 + out->device_index + 1};
     return 0;
 }
 
-static rl_view *first_tensor(const rl_bound *b) {
+static rl_view *first_tensor(const rl_op_call *b) {
     for (uint32_t left = b->schema->op->tensors | b->schema->op->lists; left; left &= left - 1) {
-        const rl_slot *s = &b->k.arg[__builtin_ctz(left)];
+        const rl_value *s = &b->k.arg[__builtin_ctz(left)];
         if (s->tag == RL_TENSOR) return s->u.t;
         if (s->tag == RL_TENSORS && s->n) return s->u.ts[0];
     }
@@ -295,23 +295,23 @@ static rl_view *first_tensor(const rl_bound *b) {
 }
 
 /* A number kept as a 0-dim CPU tensor follows the others, and a copy runs where its foreign side lies. */
-static const rl_view *foreign_tensor(const rl_bound *b, const rl_view *first) {
+static const rl_view *foreign_tensor(const rl_op_call *b, const rl_view *first) {
     for (uint32_t left = b->schema->op->tensors; left; left &= left - 1) {
-        const rl_slot *s = &b->k.arg[__builtin_ctz(left)];
-        if (s->tag == RL_TENSOR && RL_UNLIKELY(rl_slot_tensor(s)->device != RL_CPU) &&
+        const rl_value *s = &b->k.arg[__builtin_ctz(left)];
+        if (s->tag == RL_TENSOR && RL_UNLIKELY(rl_value_view(s)->device != RL_CPU) &&
             (first->ndim == 0 || b->schema->op == &rl_operators[RL_OP_copy_]))
             return s->u.t;
     }
     return first;
 }
 
-int rl_call_device(rl_bound *b) {
+int rl_call_device(rl_op_call *b) {
     const rl_operator *op = b->schema->op;
     const rl_view *v = first_tensor(b);
     if (v && v->device == RL_CPU) v = foreign_tensor(b, v);
     b->device = v ? v->device : RL_CPU;
     b->index = v ? v->device_index : 0;
-    int64_t coded = op->device_arg < 0 || v ? RL_DEVICE_UNASKED : rl_here.device;
+    int64_t coded = op->device_arg < 0 || v ? RL_DEVICE_UNASKED : rl_tls.device;
     if (op->device_arg >= 0 && b->k.arg[op->device_arg].tag == RL_INT) coded = b->k.arg[op->device_arg].u.i;
     if (coded >= 0) {
         b->device = (int)(coded / 256);

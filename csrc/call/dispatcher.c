@@ -4,7 +4,7 @@
  * Tensor */
 #include "call.h"
 #include "core/device.h"
-#include "history/node.h"
+#include "autograd_graph/node.h"
 #include "profile/profile.h"
 
 /* ---- indices of a call that runs on a device ----
@@ -45,9 +45,9 @@ static int list_add_steal(index_list *list, PyObject *index) {
 static int list_add_places(index_list *list, PyObject *mask, int width) {
     RL_OWNED PyObject *places = rl_op_unary(RL_OP_nonzero, mask);
     for (int d = 0; places && d < width; d++) {
-        rl_slot args[3] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)places)->v},
-                           {.tag = RL_INT, .u.i = 1},
-                           {.tag = RL_INT, .u.i = d}};
+        rl_value args[3] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)places)->v},
+                            {.tag = RL_INT, .u.i = 1},
+                            {.tag = RL_INT, .u.i = d}};
         if (list_add_steal(list, rl_op_run(RL_OP_select, args, 3)) < 0) return -1;
     }
     return places ? 0 : -1;
@@ -61,7 +61,7 @@ static PyObject *copy_on(const rl_view *x, rl_view *index) {
     return (PyObject *)t;
 }
 
-static int list_fill(index_list *list, const rl_view *x, const rl_slot *given) {
+static int list_fill(index_list *list, const rl_view *x, const rl_value *given) {
     int dim = 0;
     bool fits = true; /* what follows a mask that does not is never read */
     for (int i = 0; i < given->n; i++) {
@@ -82,9 +82,9 @@ static int list_fill(index_list *list, const rl_view *x, const rl_slot *given) {
     return 0;
 }
 
-static RL_APART int indices_of_device(rl_bound *b) {
+static RL_NOINLINE int indices_of_device(rl_op_call *b) {
     const rl_view *x = b->k.arg[0].u.t;
-    rl_slot *given = &b->k.arg[1];
+    rl_value *given = &b->k.arg[1];
     int64_t room = 0;
     bool any = false;
     for (int i = 0; i < given->n; i++) {
@@ -92,28 +92,28 @@ static RL_APART int indices_of_device(rl_bound *b) {
         room += width_of(given->u.ts[i]);
     }
     if (!any) return 0;
-    index_list list = {.views = rl_bound_list(b, room + given->n), .made = PyList_New(0)};
-    if (rl_bound_keep_steal(b, list.made) < 0 || !list.views) return -1;
+    index_list list = {.views = rl_op_call_list(b, room + given->n), .made = PyList_New(0)};
+    if (rl_op_call_keep_steal(b, list.made) < 0 || !list.views) return -1;
     PyObject_GC_UnTrack(list.made); /* nobody finds and empties it */
     if (list_fill(&list, x, given) < 0) return -1;
-    *given = (rl_slot){.tag = RL_TENSORS, .n = list.n, .u.ts = list.views};
+    *given = (rl_value){.tag = RL_TENSORS, .n = list.n, .u.ts = list.views};
     return 0;
 }
 
 /* ---- dispatch ---- */
 /* ---- whole lists, for optimisers: their tensors are written, below autograd ---- */
-static rl_status run_lists(rl_bound *b) {
+static rl_status run_lists(rl_op_call *b) {
     RL_RAW;
     return b->schema->op->shape(&b->k) == RL_OK ? rl_run_kernels(b, RL_RESULTS_SEEN) : RL_FAIL;
 }
 
-static RL_APART PyObject *call_lists(rl_bound *b) {
+static RL_NOINLINE PyObject *call_lists(rl_op_call *b) {
     if (rl_call_device(b) < 0) return NULL;
-    rl_call_look(b);
-    if (RL_UNLIKELY(b->look.devices & ~(1u << RL_CPU)) && rl_call_devices_agree(b) < 0) return NULL;
+    rl_call_meta_read(b);
+    if (RL_UNLIKELY(b->meta.devices & ~(1u << RL_CPU)) && rl_call_devices_agree(b) < 0) return NULL;
     if (run_lists(b) != RL_OK) return rl_raise_call(b);
     for (int i = 0; i < b->k.n_arg; i++) {
-        const rl_slot *s = &b->k.arg[i];
+        const rl_value *s = &b->k.arg[i];
         if (!b->schema->arg[i].written) continue;
         if (s->tag == RL_TENSOR) rl_version_bump(RL_TENSOR_OF(s->u.t));
         for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++) rl_version_bump(RL_TENSOR_OF(s->u.ts[j]));
@@ -121,16 +121,16 @@ static RL_APART PyObject *call_lists(rl_bound *b) {
     Py_RETURN_NONE;
 }
 
-static bool indexes_on_device(const rl_bound *b) {
+static bool indexes_on_device(const rl_op_call *b) {
     return b->schema->arg[1].kind == RL_ARG_MAYBE_TENSORS && b->k.arg[0].tag == RL_TENSOR &&
            rl_tensor_arg(&b->k, 0)->device == RL_CUDA;
 }
 
-static PyObject *dispatch(rl_bound *b, int how) {
+static PyObject *dispatch(rl_op_call *b, int how) {
     const rl_operator *op = b->schema->op;
     const bool inplace = how == RL_CALL_INPLACE;
     if (op->kind == RL_KIND_VIEW) return inplace ? rl_call_view_inplace(b) : rl_call_view(b);
-    if (op->traits & RL_LISTS) return call_lists(b);
+    if (op->traits & RL_FOREACH) return call_lists(b);
     if (op->kind == RL_KIND_COMPOSITE)
         return b->out    ? rl_call_composite_out(b)
                : inplace ? rl_call_composite_inplace(b)
@@ -143,25 +143,25 @@ static PyObject *dispatch(rl_bound *b, int how) {
 
 /* ---- interceptors: object/interceptors.def ---- */
 /* Asks the next of those that are left, a bit each; in the end the call itself. */
-static PyObject *dispatch_next(rl_bound *b, int how, uint32_t left);
+static PyObject *dispatch_next(rl_op_call *b, int how, uint32_t left);
 
 /* Calls in place and with out= are not cast, nor operators inside of one that has a rule. */
-static PyObject *dispatch_autocast(rl_bound *b, int how, uint32_t left) {
-    const uint32_t enabled = rl_here.autocast.enabled;
+static PyObject *dispatch_autocast(rl_op_call *b, int how, uint32_t left) {
+    const uint32_t enabled = rl_tls.autocast.enabled;
     const bool as_it_is = how == RL_CALL_INPLACE || b->out;
     const uint32_t ruled = rl_autocast_ruled(b->schema->op);
     if (!ruled) return dispatch_next(b, how, left);
     if (!as_it_is && rl_autocast_arguments(b, ruled) < 0) return NULL;
-    rl_here.autocast.enabled = enabled & ~ruled;
+    rl_tls.autocast.enabled = enabled & ~ruled;
     PyObject *result = dispatch_next(b, how, left);
-    rl_here.autocast.enabled = enabled;
+    rl_tls.autocast.enabled = enabled;
     return result;
 }
 
 /* A profiler hears of the storages that a call makes. Views and composites make none of their own. */
-static void tell_allocated(const rl_bound *b, int how, PyObject *result) {
+static void tell_allocated(const rl_op_call *b, int how, PyObject *result) {
     const rl_operator *op = b->schema->op;
-    if (op->kind != RL_KIND_OP || how == RL_CALL_INPLACE || b->out || (op->traits & RL_LISTS) ||
+    if (op->kind != RL_KIND_OP || how == RL_CALL_INPLACE || b->out || (op->traits & RL_FOREACH) ||
         (op->variants & RL_ONLY_INPLACE))
         return;
     const bool several = PyTuple_Check(result);
@@ -171,12 +171,12 @@ static void tell_allocated(const rl_bound *b, int how, PyObject *result) {
     }
 }
 
-static PyObject *dispatch_profiler(rl_bound *b, int how, uint32_t left) {
+static PyObject *dispatch_profiler(rl_op_call *b, int how, uint32_t left) {
     if (!rl_profile_here()) return dispatch_next(b, how, left);
     const rl_event_begin what = {.kind = how == RL_CALL_INPLACE ? RL_EVENT_INPLACE : RL_EVENT_OPERATOR,
                                  .name = b->schema->op->name,
                                  .sequence =
-                                     rl_here.grad && !rl_here.inference ? (int64_t)rl_node_sequence : -1,
+                                     rl_tls.grad && !rl_tls.inference ? (int64_t)rl_node_sequence : -1,
                                  .inputs = b->k.arg,
                                  .n_inputs = b->k.n_arg};
     const rl_mark mark = rl_profile_begin(&what);
@@ -186,40 +186,40 @@ static PyObject *dispatch_profiler(rl_bound *b, int how, uint32_t left) {
     return result;
 }
 
-static RL_APART PyObject *dispatch_next(rl_bound *b, int how, uint32_t left) {
-    static PyObject *(*const ask[RL_NINTERCEPTORS])(rl_bound *b, int how, uint32_t left) = {
+static RL_NOINLINE PyObject *dispatch_next(rl_op_call *b, int how, uint32_t left) {
+    static PyObject *(*const ask[RL_NINTERCEPTORS])(rl_op_call *b, int how, uint32_t left) = {
         [RL_INTERCEPTOR_profiler] = dispatch_profiler, [RL_INTERCEPTOR_autocast] = dispatch_autocast};
     return left ? ask[__builtin_ctz(left)](b, how, left & (left - 1)) : dispatch(b, how);
 }
 
-PyObject *rl_dispatcher_call(rl_bound *b, int how) {
+PyObject *rl_dispatcher_call(rl_op_call *b, int how) {
     const uint32_t asked = rl_interceptors_asked();
     return RL_UNLIKELY(asked) ? dispatch_next(b, how, asked) : dispatch(b, how);
 }
 
 /* ---- operators called from C ---- */
-static PyObject *run_op(int op, const rl_slot *args, int n, int how) {
-    rl_bound b;
-    rl_bound_begin(&b, &rl_schemas[op]);
-    rl_bound_fill(&b, args, n);
+static PyObject *run_op(int op, const rl_value *args, int n, int how) {
+    rl_op_call b;
+    rl_op_call_begin(&b, &rl_schemas[op]);
+    rl_op_call_fill(&b, args, n);
     PyObject *result = rl_dispatcher_call(&b, how);
-    rl_bound_end(&b);
+    rl_op_call_end(&b);
     return result;
 }
-PyObject *rl_op_run(int op, rl_slot *args, int n) {
+PyObject *rl_op_run(int op, rl_value *args, int n) {
     return run_op(op, args, n, RL_CALL_NORMAL);
 }
-PyObject *rl_op_run_inplace(int op, rl_slot *args, int n) {
+PyObject *rl_op_run_inplace(int op, rl_value *args, int n) {
     return run_op(op, args, n, RL_CALL_INPLACE);
 }
 
 PyObject *rl_op_unary(int op, PyObject *x) {
-    rl_slot args[1] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)x)->v}};
+    rl_value args[1] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)x)->v}};
     return rl_op_run(op, args, 1);
 }
 
 PyObject *rl_op_binary(int op, PyObject *a, PyObject *b) {
-    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)a)->v},
-                       {.tag = RL_TENSOR, .u.t = &((rl_tensor *)b)->v}};
+    rl_value args[2] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)a)->v},
+                        {.tag = RL_TENSOR, .u.t = &((rl_tensor *)b)->v}};
     return rl_op_run(op, args, 2);
 }

@@ -14,7 +14,7 @@
  *
  * The dispatcher has given the results their shapes and memory. What is written in place is an argument, too,
  * so that result and argument are one copy. */
-enum { MOST_COPIES = 256 };
+enum { MAX_COPIES = 256 };
 typedef struct {
     rl_view *there; /* on the device */
     PyObject *here; /* owned */
@@ -22,8 +22,8 @@ typedef struct {
 typedef struct {
     rl_call k; /* of the copies */
     int n;
-    copied of[MOST_COPIES];
-    rl_view *lists[MOST_COPIES];
+    copied of[MAX_COPIES];
+    rl_view *lists[MAX_COPIES];
     int n_lists;
 } fallback;
 
@@ -45,7 +45,7 @@ static PyObject *tensor_over(const rl_view *v) {
         Py_DECREF(t);
         return rl_raise(NULL);
     }
-    rl_storage_keep(t->v.storage);
+    rl_storage_retain(t->v.storage);
     rl_tensor_reveal(t);
     return (PyObject *)t;
 }
@@ -64,7 +64,7 @@ static rl_view *copy_of(fallback *f, rl_view *v, bool fills) {
     if (v->device == RL_CPU) return v;
     for (int i = 0; i < f->n; i++)
         if (is_same(f->of[i].there, v)) return &((rl_tensor *)f->of[i].here)->v;
-    if (f->n == MOST_COPIES) {
+    if (f->n == MAX_COPIES) {
         PyErr_SetString(PyExc_NotImplementedError, "RUSHLIGHT_CUDA_FALLBACK: too many tensors");
         return NULL;
     }
@@ -75,9 +75,9 @@ static rl_view *copy_of(fallback *f, rl_view *v, bool fills) {
     return fills && move(&t->v, v) < 0 ? NULL : &t->v;
 }
 
-static int copy_list(fallback *f, rl_slot *s) {
+static int copy_list(fallback *f, rl_value *s) {
     rl_view **list = f->lists + f->n_lists;
-    if (s->n > MOST_COPIES - f->n_lists) {
+    if (s->n > MAX_COPIES - f->n_lists) {
         PyErr_SetString(PyExc_NotImplementedError, "RUSHLIGHT_CUDA_FALLBACK: too many tensors");
         return -1;
     }
@@ -93,7 +93,7 @@ static int copy_list(fallback *f, rl_slot *s) {
 static int copy_call(fallback *f, const rl_call *k) {
     f->k = *k;
     for (int i = 0; i < k->n_arg; i++) {
-        rl_slot *s = &f->k.arg[i];
+        rl_value *s = &f->k.arg[i];
         if (s->tag == RL_TENSOR && !(s->u.t = copy_of(f, s->u.t, true))) return -1;
         if (s->tag == RL_TENSORS && copy_list(f, s) < 0) return -1;
     }
@@ -106,7 +106,7 @@ static int copy_back(const fallback *f, const rl_operator *op, const rl_call *k)
     for (int i = 0; i < k->n_out; i++)
         if (move(k->out[i], f->k.out[i]) < 0) return -1;
     for (int i = 0; op->side_writes >> i; i++) {
-        const rl_slot *there = &k->arg[i], *here = &f->k.arg[i];
+        const rl_value *there = &k->arg[i], *here = &f->k.arg[i];
         if (!(op->side_writes >> i & 1)) continue;
         if (there->tag == RL_TENSOR && move(there->u.t, here->u.t) < 0) return -1;
         for (int j = 0; there->tag == RL_TENSORS && j < there->n; j++)

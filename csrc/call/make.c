@@ -1,6 +1,6 @@
 /* Calls that answer with new tensors: results of kernels, and views. */
 #include "call.h"
-#include "history/node.h"
+#include "autograd_graph/node.h"
 #include "core/device.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -11,13 +11,13 @@
 
 /* ---- history ---- */
 /* one node for all results; those that cannot be differentiated (indices) stay without */
-static int set_history(rl_bound *b, rl_tensor *const *out, const rl_slot *inputs) {
+static int set_history(rl_op_call *b, rl_tensor *const *out, const rl_value *inputs) {
     const rl_recorded call = {b->schema->op, inputs, b->k.n_arg, b->became};
-    RL_OWNED PyObject *node = (PyObject *)rl_history_node(&call, out, b->k.n_out, NULL);
+    RL_OWNED PyObject *node = (PyObject *)rl_graph_node(&call, out, b->k.n_out, NULL);
     if (!node) return -1;
     for (int i = 0; i < b->schema->op->n_shown; i++)
         if (rl_is_float(out[i]->v.dtype) && !(b->schema->op->fixed_out >> i & 1))
-            rl_history_set(out[i], (rl_node *)Py_NewRef(node), i);
+            rl_graph_set(out[i], (rl_node *)Py_NewRef(node), i);
     return 0;
 }
 
@@ -28,7 +28,7 @@ int rl_call_allocate(rl_tensor *t, int device, int index) {
     return rl_view_allocate(&t->v) == RL_OK ? 0 : -1;
 }
 
-RL_APART PyObject *rl_call_view(rl_bound *b) {
+RL_NOINLINE PyObject *rl_call_view(rl_op_call *b) {
     const rl_operator *op = b->schema->op;
     rl_tensor *base = RL_TENSOR_OF(b->k.arg[0].u.t), *out = rl_tensor_alloc(rl_tensor_type, 0);
     if (!out) return NULL;
@@ -40,16 +40,16 @@ RL_APART PyObject *rl_call_view(rl_bound *b) {
         Py_DECREF(out);
         return rl_raise_call(b);
     }
-    out->v.storage = rl_storage_keep(base->v.storage);
+    out->v.storage = rl_storage_retain(base->v.storage);
     if (!op->no_grad) out->base = Py_NewRef(base->base ? base->base : (PyObject *)base);
     out->inference = base->inference;
     if (RL_UNLIKELY(base->version != NULL)) rl_version_share(out, base);
     out->seen = rl_version_of(out);
-    out->creation = base->creation                         ? base->creation
-                    : rl_here.inference && !out->inference ? RL_VIEW_INFERENCE
-                    : rl_here.grad                         ? RL_VIEW_NORMAL
-                                                           : RL_VIEW_NO_GRAD;
-    if (rl_requires_grad(base) && rl_history_wanted(op, 1)) {
+    out->creation = base->creation                        ? base->creation
+                    : rl_tls.inference && !out->inference ? RL_VIEW_INFERENCE
+                    : rl_tls.grad                         ? RL_VIEW_NORMAL
+                                                          : RL_VIEW_NO_GRAD;
+    if (rl_requires_grad(base) && rl_graph_wanted(op, 1)) {
         b->became = rl_data_changes;
         if (set_history(b, &out, b->k.arg) < 0) {
             Py_DECREF(out);
@@ -60,7 +60,7 @@ RL_APART PyObject *rl_call_view(rl_bound *b) {
     return (PyObject *)out;
 }
 
-static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
+static PyObject *pack_results(rl_op_call *b, rl_tensor **out) {
     int shown = b->schema->op->n_shown;
     for (int i = shown; i < b->k.n_out; i++) Py_DECREF(out[i]); /* hidden: only the node keeps them */
     rl_tensor_reveal(out[0]);
@@ -78,11 +78,11 @@ static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
     return tuple;
 }
 
-int rl_call_generator_find(rl_bound *b) {
+int rl_call_generator_find(rl_op_call *b) {
     const int i = b->schema->op->rng_arg;
-    rl_slot *s = &b->k.arg[i];
+    rl_value *s = &b->k.arg[i];
     if (s->tag == RL_NONE) {
-        *s = (rl_slot){.tag = RL_RNG, .u.g = rl_generator_default(b->device, b->index)};
+        *s = (rl_value){.tag = RL_RNG, .u.g = rl_generator_default(b->device, b->index)};
         return 0;
     }
     const int device = rl_generator_shared(s->u.g)->device;
@@ -92,7 +92,7 @@ int rl_call_generator_find(rl_bound *b) {
     return -1;
 }
 
-static inline __attribute__((always_inline)) rl_status run_new(rl_bound *b, rl_tensor **out) {
+static inline __attribute__((always_inline)) rl_status run_new(rl_op_call *b, rl_tensor **out) {
     RL_RAW;
     const int n = b->k.n_out;
     for (int i = 0; i < n; i++) out[i]->v.dtype = (uint8_t)b->dtype;
@@ -103,7 +103,7 @@ static inline __attribute__((always_inline)) rl_status run_new(rl_bound *b, rl_t
 }
 
 /* To wait for a device's memory lets others run Python, who may change the arguments. */
-static RL_APART rl_status run_new_held(rl_bound *b, rl_tensor **out) {
+static RL_NOINLINE rl_status run_new_held(rl_op_call *b, rl_tensor **out) {
     rl_hold hold;
     if (rl_hold_take(&hold, &b->k, false) != RL_OK) return RL_FAIL;
     rl_status status = run_new(b, out);
@@ -112,31 +112,31 @@ static RL_APART rl_status run_new_held(rl_bound *b, rl_tensor **out) {
 }
 
 /* those that only a node would keep are not made without one */
-static void hide_results(rl_bound *b) {
+static void hide_results(rl_op_call *b) {
     const rl_operator *op = b->schema->op;
-    rl_call_look(b);
-    if (rl_history_wanted(op, b->look.needs)) return;
+    rl_call_meta_read(b);
+    if (rl_graph_wanted(op, b->meta.needs)) return;
     for (int i = op->n_shown; i < op->n_out; i++) b->k.out[i] = NULL;
     b->k.n_out = op->n_shown;
 }
 
 /* an argument requires grad that the operator is not differentiable by */
-static int refuse_gradient(const rl_bound *b) {
+static int refuse_gradient(const rl_op_call *b) {
     const rl_operator *op = b->schema->op;
-    if (!rl_here.grad || rl_here.inference) return 0;
+    if (!rl_tls.grad || rl_tls.inference) return 0;
     PyErr_Format(
         PyExc_RuntimeError,
         "The function '%s' is not differentiable with respect to argument '%s'. This input cannot have "
         "requires_grad True.",
-        op->name, b->schema->arg[__builtin_ctz(b->look.needs & op->refused)].name);
+        op->name, b->schema->arg[__builtin_ctz(b->meta.needs & op->refused)].name);
     return -1;
 }
 
 /* ---- requires_grad=, pin_memory=, of which the one stands behind the other ---- */
-static bool is_asked(const rl_slot *s) {
-    return s->tag == RL_TRUTH && s->u.i;
+static bool is_asked(const rl_value *s) {
+    return s->tag == RL_BOOLEAN && s->u.i;
 }
-static inline bool wants_more(const rl_bound *b, int grad_arg) {
+static inline bool wants_more(const rl_op_call *b, int grad_arg) {
     return is_asked(&b->k.arg[grad_arg]) || is_asked(&b->k.arg[grad_arg + 1]);
 }
 
@@ -172,33 +172,33 @@ static int pin_result(rl_view *v) {
     }
     copy_bytes(v, pinned);
     v->storage = pinned;
-    rl_storage_drop(plain);
+    rl_storage_release(plain);
     return 0;
 }
 
-static RL_APART int make_more(rl_bound *b, int grad_arg, rl_tensor *t) {
+static RL_NOINLINE int make_more(rl_op_call *b, int grad_arg, rl_tensor *t) {
     if (is_asked(&b->k.arg[grad_arg + 1]) && pin_result(&t->v) < 0) return -1;
     return is_asked(&b->k.arg[grad_arg]) ? rl_tensor_set_requires_grad(t, 1) : 0;
 }
 
-RL_APART PyObject *rl_call_new(rl_bound *b) {
+RL_NOINLINE PyObject *rl_call_new(rl_op_call *b) {
     const rl_operator *op = b->schema->op;
     int made = 0;
     rl_tensor *out[RL_MAX_OUT];
-    rl_slot inputs[RL_MAX_ARGS];
+    rl_value inputs[RL_MAX_ARGS];
     /* before shapes are read, since it may run Python */
-    if ((op->traits & RL_HEAVY) && rl_heavy_load() < 0) return NULL;
+    if ((op->traits & RL_GEMM_LIKE) && rl_heavy_load() < 0) return NULL;
     if ((op->traits & RL_LAPACK) && rl_lapack_load(b) < 0) return NULL;
-    const bool inference = rl_here.inference;
+    const bool inference = rl_tls.inference;
     if (RL_UNLIKELY(op->n_out > op->n_shown)) hide_results(b);
     for (; made < b->k.n_out; made++) {
         if (!(out[made] = rl_tensor_alloc(rl_tensor_type, 0))) goto fail;
         out[made]->inference = inference;
         b->k.out[made] = &out[made]->v;
     }
-    rl_call_look(b);
-    if (RL_UNLIKELY(b->look.needs & op->refused) && refuse_gradient(b) < 0) goto fail;
-    const bool history = b->k.n_out == op->n_out && rl_history_wanted(op, b->look.needs);
+    rl_call_meta_read(b);
+    if (RL_UNLIKELY(b->meta.needs & op->refused) && refuse_gradient(b) < 0) goto fail;
+    const bool history = b->k.n_out == op->n_out && rl_graph_wanted(op, b->meta.needs);
     if (RL_UNLIKELY(history)) {
         memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
         b->became = rl_data_changes;

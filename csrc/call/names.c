@@ -67,7 +67,7 @@ PyObject *rl_return_types(PyObject *m, PyObject *unused) {
         PyTypeObject *type = rl_tuple_type(s);
         if (!type || PyDict_SetItemString(types, s->op->name, (PyObject *)type) < 0) return NULL;
     }
-    return rl_give(&types);
+    return rl_move(&types);
 }
 
 int rl_names_init(void) {
@@ -96,7 +96,7 @@ static const char *kind_text(const rl_arg *a) {
     case RL_ARG_INTS:
     case RL_ARG_MAYBE_INTS:
     case RL_ARG_PADDING: return "tuple of ints";
-    case RL_ARG_TEXT: return "str";
+    case RL_ARG_STRING: return "str";
     case RL_ARG_DTYPE: return "torch.dtype";
     case RL_ARG_DEVICE: return "torch.device";
     case RL_ARG_LAYOUT: return "torch.layout";
@@ -108,9 +108,9 @@ static const char *kind_text(const rl_arg *a) {
 
 static PyObject *default_text(const rl_arg *a) {
     switch (a->fallback.tag) {
-    case RL_TRUTH: return PyUnicode_FromString(a->fallback.u.i ? "True" : "False");
+    case RL_BOOLEAN: return PyUnicode_FromString(a->fallback.u.i ? "True" : "False");
     case RL_INT: return PyUnicode_FromFormat("%lld", (long long)a->fallback.u.i);
-    case RL_TEXT: return PyUnicode_FromFormat("\"%s\"", a->fallback.u.s);
+    case RL_STRING: return PyUnicode_FromFormat("\"%s\"", a->fallback.u.s);
     case RL_FLOAT: {
         RL_OWNED PyObject *d = PyFloat_FromDouble(a->fallback.u.d);
         return d ? PyObject_Repr(d) : NULL;

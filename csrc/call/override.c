@@ -1,7 +1,7 @@
 /* Classes and modes that answer for functions themselves: see override.h. */
 #include "override.h"
 #include "call.h"
-#include "history/node.h"
+#include "autograd_graph/node.h"
 #include <string.h>
 
 static PyObject *disabled; /* _disabled_torch_function_impl: a class that has it is plain */
@@ -60,7 +60,7 @@ static PyObject *who_answers(PyObject *args, PyObject *kwargs) {
         if (note_argument(found, PyTuple_GET_ITEM(args, i)) < 0) return NULL;
     while (found && kwargs && PyDict_Next(kwargs, &at, &name, &value))
         if (note_argument(found, value) < 0) return NULL;
-    return rl_give(&found);
+    return rl_move(&found);
 }
 
 static PyObject *classes_of(PyObject *found) {
@@ -158,7 +158,7 @@ static PyObject *as_class_list(PyObject *list, PyTypeObject *cls) {
         RL_OWNED PyObject *one = as_class(item, cls);
         if (!one || PyList_Append(made, one) < 0) return NULL;
     }
-    return rl_give(&made);
+    return rl_move(&made);
 }
 static PyObject *as_class_tuple(PyObject *tuple, PyTypeObject *cls) {
     const Py_ssize_t n = PyTuple_GET_SIZE(tuple);
@@ -169,7 +169,7 @@ static PyObject *as_class_tuple(PyObject *tuple, PyTypeObject *cls) {
         if (!one) return NULL;
         PyTuple_SET_ITEM(made, i, one);
     }
-    return rl_give(&made);
+    return rl_move(&made);
 }
 
 /* result as an object of cls: tensors as views of themselves, and what tuples and lists hold */
@@ -194,9 +194,9 @@ PyObject *rl_tensor_as_class(PyObject *tensor, PyTypeObject *cls) {
     t->creation = view->creation;
     t->requires_grad = view->requires_grad;
     t->seen = view->seen;
-    if (view->grad_fn && rl_history_set(t, (rl_node *)Py_NewRef(view->grad_fn), view->output_nr) < 0)
+    if (view->grad_fn && rl_graph_set(t, (rl_node *)Py_NewRef(view->grad_fn), view->output_nr) < 0)
         return NULL;
-    return rl_give(&object);
+    return rl_move(&object);
 }
 
 /* func(*args, **kwargs) where no class is asked */
@@ -245,7 +245,7 @@ static PyObject *override_default(PyObject *cls, PyObject *args, PyObject *kwarg
         if (!below) Py_RETURN_NOTIMPLEMENTED;
     }
     RL_OWNED PyObject *result = call_plainly(part[0], given, part[3], ASKS_MODES);
-    if (!result || cls == (PyObject *)rl_tensor_type || answers_as_it_is(part[0])) return rl_give(&result);
+    if (!result || cls == (PyObject *)rl_tensor_type || answers_as_it_is(part[0])) return rl_move(&result);
     return as_class(result, (PyTypeObject *)cls);
 }
 
@@ -302,7 +302,7 @@ static PyObject *override_pop(PyObject *m, PyObject *unused) {
     if (PyList_SetSlice(modes, n - 1, n, NULL) < 0) return NULL;
     if (n == 1) Py_CLEAR(modes); /* a thread may end */
     modes_changed();
-    return rl_give(&mode);
+    return rl_move(&mode);
 }
 static PyObject *override_stack(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;

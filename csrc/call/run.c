@@ -1,4 +1,5 @@
-/* Running a bound call's kernels: pins, scratch, and other threads while a large one works. */
+/* Runs the kernels of a call: holds its storages, provides scratch memory, and releases the GIL for large
+ * calls. */
 #include "call.h"
 #include "core/memory.h"
 #include "core/storage.h"
@@ -48,9 +49,9 @@ static void count_beside(int by) {
 static void drop(rl_hold *h, int n) {
     for (int i = 0; i < n; i++) {
         rl_held_view *s = &h->views[i];
-        s->copy.storage->pins--;
+        s->copy.storage->in_use--;
         *s->place = s->original;
-        rl_storage_drop(s->copy.storage);
+        rl_storage_release(s->copy.storage);
         rl_view_clear(&s->copy);
     }
     count_beside(-1);
@@ -70,7 +71,7 @@ rl_status rl_hold_take(rl_hold *h, rl_call *k, bool results) {
             drop(h, i);
             return RL_FAIL;
         }
-        rl_storage_keep(s->copy.storage)->pins++;
+        rl_storage_retain(s->copy.storage)->in_use++;
         *s->place = &s->copy;
     }
     return RL_OK;
@@ -110,7 +111,7 @@ int rl_heavy_load(void) {
 /* Kernels use SciPy's LAPACK for large matrices only, so that it is not imported for others. */
 enum { LAPACK_ELEMENTS = 48 * 48 };
 
-int rl_lapack_load(const rl_bound *b) {
+int rl_lapack_load(const rl_op_call *b) {
     static bool loaded;
     bool large = false;
     if (RL_LIKELY(loaded)) return 0;
@@ -128,12 +129,12 @@ int rl_lapack_load(const rl_bound *b) {
 enum { WITHOUT_GIL = 100000 };
 /* More than any memory holds: only views that repeat elements have so many, and no kernel ever came to an
  * end. A view may have 2^63 - 1 of them, so they are not added up before they are refused. */
-#define MOST_ELEMENTS ((uint64_t)1 << 47)
+#define MAX_ELEMENTS ((uint64_t)1 << 47)
 
 /* too many elements to walk over; those of a tensor that others pick from are not walked over */
 static bool is_endless(const rl_operator *op, const rl_call *k, uint64_t bits) {
-    if (bits < MOST_ELEMENTS) return false;
-    if (!(op->traits & RL_PICKS)) return true;
+    if (bits < MAX_ELEMENTS) return false;
+    if (!(op->traits & RL_GATHERS)) return true;
     uint64_t others = 0;
     for (int i = 1; i < k->n_arg; i++) {
         if (k->arg[i].tag == RL_TENSOR) others |= (uint64_t)rl_tensor_arg(k, i)->numel;
@@ -141,12 +142,12 @@ static bool is_endless(const rl_operator *op, const rl_call *k, uint64_t bits) {
             if (k->arg[i].u.ts[j]) others |= (uint64_t)k->arg[i].u.ts[j]->numel;
     }
     for (int i = 0; i < k->n_out; i++) others |= (uint64_t)k->out[i]->numel;
-    return others >= MOST_ELEMENTS;
+    return others >= MAX_ELEMENTS;
 }
 
 /* [m, k] by [k, n] is [m, n]: m * k * n multiplications are the root of the three sizes' product. That of a
  * convolution comes close. */
-static RL_APART uint64_t product_work(const rl_call *k, int cost) {
+static RL_NOINLINE uint64_t product_work(const rl_call *k, int cost) {
     double first = 1, second = 1; /* the largest two */
     for (int i = 0; i < k->n_arg; i++) {
         double n = k->arg[i].tag == RL_TENSOR ? (double)rl_tensor_arg(k, i)->numel : 0;
@@ -161,8 +162,8 @@ static RL_APART uint64_t product_work(const rl_call *k, int cost) {
 
 /* in tenths of a nanosecond, roughly, by one thread */
 static inline uint64_t work_of(const rl_operator *op, const rl_call *k, uint64_t elements) {
-    if (op->traits & RL_HEAVY) return product_work(k, op->cost);
-    if (op->traits & RL_PICKS) elements -= (uint64_t)rl_tensor_arg(k, 0)->numel;
+    if (op->traits & RL_GEMM_LIKE) return product_work(k, op->cost);
+    if (op->traits & RL_GATHERS) elements -= (uint64_t)rl_tensor_arg(k, 0)->numel;
     return elements * op->cost;
 }
 
@@ -181,7 +182,7 @@ static void bracket_writes(const rl_operator *op, const rl_call *k, void (*step)
     }
 }
 
-static inline __attribute__((always_inline)) rl_status dispatch(const rl_bound *b, rl_call *k,
+static inline __attribute__((always_inline)) rl_status dispatch(const rl_op_call *b, rl_call *k,
                                                                 rl_results results) {
     const rl_operator *op = b->schema->op;
     if (RL_LIKELY(!RL_CHECKED && results == RL_RESULTS_NEW && !op->side_writes))
@@ -193,12 +194,12 @@ static inline __attribute__((always_inline)) rl_status dispatch(const rl_bound *
 }
 
 /* the generator that the call draws from, or NULL */
-static rl_shared_generator *generator_of(const rl_bound *b) {
+static rl_shared_generator *generator_of(const rl_op_call *b) {
     int i = b->schema->op->rng_arg;
     return i >= 0 && b->k.arg[i].tag == RL_RNG ? rl_generator_shared(b->k.arg[i].u.g) : NULL;
 }
 
-static RL_APART rl_status run_without_gil(const rl_bound *b, rl_call *k, rl_results results) {
+static RL_NOINLINE rl_status run_without_gil(const rl_op_call *b, rl_call *k, rl_results results) {
     rl_hold hold;
     rl_shared_generator *g = generator_of(b);
     rl_threads_load();
@@ -216,7 +217,7 @@ static RL_APART rl_status run_without_gil(const rl_bound *b, rl_call *k, rl_resu
 }
 
 /* Launches do not wait; where a kernel does, for memory or for a copy, others run Python. */
-static rl_status work_on_device(const rl_bound *b, rl_call *k, rl_results results) {
+static rl_status work_on_device(const rl_op_call *b, rl_call *k, rl_results results) {
     const rl_device_driver *driver = rl_device_driver_get(b->device);
     int before;
     if (driver->enter(b->index, &before) != RL_OK) return rl_device_failed(driver);
@@ -226,7 +227,7 @@ static rl_status work_on_device(const rl_bound *b, rl_call *k, rl_results result
     return status;
 }
 
-static RL_APART rl_status run_on_device(const rl_bound *b, rl_call *k, rl_results results) {
+static RL_NOINLINE rl_status run_on_device(const rl_op_call *b, rl_call *k, rl_results results) {
     rl_hold hold;
     k->device = b->device;
     k->device_index = b->index;
@@ -241,24 +242,24 @@ static RL_APART rl_status run_on_device(const rl_bound *b, rl_call *k, rl_result
     return status;
 }
 
-static bool without_gil(const rl_bound *b, uint64_t elements) {
+static bool without_gil(const rl_op_call *b, uint64_t elements) {
     const rl_operator *op = b->schema->op;
-    if (work_of(op, &b->k, elements) >= WITHOUT_GIL && !rl_here.gil_kept) return true;
+    if (work_of(op, &b->k, elements) >= WITHOUT_GIL && !rl_tls.gil_kept) return true;
     if (RL_LIKELY(op->rng_arg < 0)) return false;
     rl_shared_generator *g = generator_of(b);
     return g && rl_generator_busy(g);
 }
 
-rl_status rl_run_kernels(rl_bound *b, rl_results results) {
+rl_status rl_run_kernels(rl_op_call *b, rl_results results) {
     rl_call *k = &b->k;
-    uint64_t elements = b->look.elements, bits = b->look.bits;
+    uint64_t elements = b->meta.elements, bits = b->meta.bits;
     rl_call_begin(k);
     if (RL_UNLIKELY(b->device == RL_META)) return RL_OK; /* shapes and dtypes were all there was to find */
     for (int i = 0; i < k->n_out; i++) {
         elements += (uint64_t)k->out[i]->numel;
         bits |= (uint64_t)k->out[i]->numel;
     }
-    if (RL_UNLIKELY(bits >= MOST_ELEMENTS) && is_endless(b->schema->op, k, bits))
+    if (RL_UNLIKELY(bits >= MAX_ELEMENTS) && is_endless(b->schema->op, k, bits))
         return rl_error_set(RL_MEMORY,
                             "DefaultCPUAllocator: can't allocate memory: the tensors of this call have "
                             "more elements than an address can have.");

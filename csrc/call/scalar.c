@@ -1,4 +1,4 @@
-/* Single numbers, both ways: Python's to slots, and the only element of a tensor to one of Python's. */
+/* Scalars: converts a Python number to a value, and the only element of a tensor to a Python number. */
 #include "call.h"
 #include "object/numpy.h"
 
@@ -21,20 +21,20 @@ int rl_scalar_index(PyObject *o, int64_t *i) {
     return overflow ? rl_scalar_overflow() : 1;
 }
 
-int rl_scalar_slot(PyObject *o, rl_slot *slot) {
+int rl_scalar_value(PyObject *o, rl_value *slot) {
     if (PyFloat_Check(o)) {
-        *slot = (rl_slot){.tag = RL_FLOAT, .u.d = PyFloat_AS_DOUBLE(o)};
+        *slot = (rl_value){.tag = RL_FLOAT, .u.d = PyFloat_AS_DOUBLE(o)};
         return 1;
     }
     if (PyBool_Check(o)) {
-        *slot = (rl_slot){.tag = RL_TRUTH, .u.i = o == Py_True};
+        *slot = (rl_value){.tag = RL_BOOLEAN, .u.i = o == Py_True};
         return 1;
     }
     if (PyLong_Check(o)) {
         int overflow;
         int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
         if (overflow) return rl_scalar_overflow();
-        *slot = (rl_slot){.tag = RL_INT, .u.i = i};
+        *slot = (rl_value){.tag = RL_INT, .u.i = i};
         return 1;
     }
     /* NumPy's scalars are neither */
@@ -44,13 +44,13 @@ int rl_scalar_slot(PyObject *o, rl_slot *slot) {
     if (nb->nb_index) {
         int64_t i;
         int rc = rl_scalar_int(o, &i);
-        if (rc == 1) *slot = (rl_slot){.tag = RL_INT, .u.i = i};
+        if (rc == 1) *slot = (rl_value){.tag = RL_INT, .u.i = i};
         return rc;
     }
     if (!nb->nb_float || rl_numpy_kind(o) != 'f') return 0;
     double d = PyFloat_AsDouble(o);
     if (d == -1 && PyErr_Occurred()) return -1;
-    *slot = (rl_slot){.tag = RL_FLOAT, .u.d = d};
+    *slot = (rl_value){.tag = RL_FLOAT, .u.d = d};
     return 1;
 }
 
@@ -93,7 +93,7 @@ rl_tensor *rl_scalar_readable(rl_tensor *t) {
     if (RL_UNLIKELY(t->v.device != RL_CPU)) Py_SETREF(here, (PyObject *)copied(t, t->v.dtype, RL_CPU));
     int plain = t->v.dtype == RL_C32 ? RL_C64 : RL_SET_FLOAT8 >> t->v.dtype & 1 ? RL_F32 : t->v.dtype;
     if (here && plain != t->v.dtype) Py_SETREF(here, (PyObject *)copied((rl_tensor *)here, plain, RL_CPU));
-    return (rl_tensor *)rl_give(&here);
+    return (rl_tensor *)rl_move(&here);
 }
 
 PyObject *rl_scalar_get(const rl_view *v) {

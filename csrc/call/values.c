@@ -64,13 +64,13 @@ static bool is_complete(rl_values *g, int op, const V *args, int n) {
 }
 
 static PyObject *run(rl_values *g, int op, const V *args, int n) {
-    return !g->failed && is_complete(g, op, args, n) ? rl_op_run(op, (rl_slot *)args, n) : NULL;
+    return !g->failed && is_complete(g, op, args, n) ? rl_op_run(op, (rl_value *)args, n) : NULL;
 }
 
 V rl_values_op(rl_values *g, int op, const V *args, int n, int result) {
     RL_OWNED PyObject *made = run(g, op, args, n);
     if (made && PyTuple_Check(made)) Py_SETREF(made, Py_NewRef(PyTuple_GET_ITEM(made, result)));
-    return rl_values_own_steal(g, rl_give(&made));
+    return rl_values_own_steal(g, rl_move(&made));
 }
 void rl_values_op_all(rl_values *g, int op, const V *args, int n, V *results, int n_results) {
     RL_OWNED PyObject *made = run(g, op, args, n);
@@ -80,7 +80,7 @@ void rl_values_op_all(rl_values *g, int op, const V *args, int n, V *results, in
 }
 V rl_values_op_inplace(rl_values *g, int op, const V *args, int n) {
     if (g->failed) return NONE;
-    return rl_values_own_steal(g, rl_op_run_inplace(op, (rl_slot *)args, n));
+    return rl_values_own_steal(g, rl_op_run_inplace(op, (rl_value *)args, n));
 }
 
 V rl_values_join(rl_values *g, V a, V b, int64_t dim) {
@@ -91,7 +91,7 @@ V rl_values_join(rl_values *g, V a, V b, int64_t dim) {
     return OP(cat, both, INT(dim));
 }
 
-bool rl_values_truth(rl_values *g, V x) {
+bool rl_values_boolean(rl_values *g, V x) {
     RL_OWNED PyObject *number = g->failed ? NULL : rl_scalar_get(x.u.t);
     int truth = number ? PyObject_IsTrue(number) : -1;
     g->failed |= truth < 0;
@@ -101,7 +101,7 @@ bool rl_values_truth(rl_values *g, V x) {
 V rl_values_item(rl_values *g, V x) {
     V number = NONE;
     RL_OWNED PyObject *object = g->failed ? NULL : rl_scalar_get(x.u.t);
-    if (!object || rl_scalar_slot(object, &number) < 0) g->failed = true;
+    if (!object || rl_scalar_value(object, &number) < 0) g->failed = true;
     return number;
 }
 

@@ -2,16 +2,15 @@
  *
  *     OP(mul, OP(sub, X(0), X(1)), NUM(0.5))
  *
- * A value is a slot: a tensor, a number, a list, a text. Tensors made on the way belong to the rl_values of
- * the call and are dropped when it ends. After a failure every OP answers nothing at once, so that a chain of
- * calls needs no checks; FAILED asks, which a loop does. Who looks into a tensor himself asks
- * rl_value_tensor.
+ * A value is a tensor, a number, a list or a string. The rl_values of the call own the intermediate tensors
+ * and release them when it ends. After a failure every OP returns nothing at once, so a chain of calls needs
+ * no checks; a loop asks FAILED. Code that reads a tensor itself asks rl_value_tensor.
  *
  *   OP(op, ...)             runs an operator; of several results the first
  *   OP_NTH(nth, op, ...)    ... the nth
  *   OPS(results, n, op, ...)   ... n of them
  *   IN_PLACE(op, x, ...)    op_(x, ...)
- *   NUM INT TRUTH INTS TENSORS WORD DTYPE NONE      numbers, lists, texts as values
+ *   NUM INT BOOLEAN INTS TENSORS STRING DTYPE NONE      numbers, lists, strings as values
  *   NDIM(x), SIZE(x, d), NUMEL(x), SHAPE(x, room)   of a tensor; 0 and an empty list after a failure
  *   KIND(x)                 its dtype, or -1
  *
@@ -20,7 +19,7 @@
 #define RL_CALL_VALUES_H
 #include "call.h"
 
-typedef rl_slot V;
+typedef rl_value V;
 typedef struct {
     const char *what;   /* for the error of a call without a required argument */
     PyObject *more;     /* a list, when `made` is full */
@@ -35,7 +34,7 @@ V rl_values_op(rl_values *g, int op, const V *args, int n, int result);
 void rl_values_op_all(rl_values *g, int op, const V *args, int n, V *results, int n_results);
 V rl_values_op_inplace(rl_values *g, int op, const V *args, int n);
 V rl_values_join(rl_values *g, V a, V b, int64_t dim);      /* cat() */
-bool rl_values_truth(rl_values *g, V x);                    /* of one element; looks at it */
+bool rl_values_boolean(rl_values *g, V x);                  /* of one element; looks at it */
 V rl_values_item(rl_values *g, V x);                        /* ... as a number */
 void *rl_values_room(rl_values *g, int64_t n, size_t size); /* n things; NULL: it failed */
 V rl_values_raise(rl_values *g, PyObject *type, const char *format, ...);
@@ -80,8 +79,8 @@ static inline V rl_value_num(double d) {
 static inline V rl_value_int(int64_t i) {
     return (V){.tag = RL_INT, .u.i = i};
 }
-static inline V rl_value_truth(bool b) {
-    return (V){.tag = RL_TRUTH, .u.i = b};
+static inline V rl_value_boolean(bool b) {
+    return (V){.tag = RL_BOOLEAN, .u.i = b};
 }
 static inline V rl_value_ints(int64_t *ints, int n) {
     return (V){.tag = RL_INTS, .n = n, .u.ints = ints};
@@ -89,8 +88,8 @@ static inline V rl_value_ints(int64_t *ints, int n) {
 static inline V rl_value_tensors(rl_view **tensors, int n) {
     return (V){.tag = RL_TENSORS, .n = n, .u.ts = tensors};
 }
-static inline V rl_value_word(const char *text) {
-    return (V){.tag = RL_TEXT, .u.s = text};
+static inline V rl_value_string(const char *text) {
+    return (V){.tag = RL_STRING, .u.s = text};
 }
 static inline V rl_value_dtype(int dtype) {
     return (V){.tag = RL_DTYPE, .u.i = dtype};
@@ -105,10 +104,10 @@ static inline double rl_number(V v) {
 #define SHAPE(x, to)             rl_value_shape(x, to)
 #define NUM(d)                   rl_value_num(d)
 #define INT(i)                   rl_value_int(i)
-#define TRUTH(b)                 rl_value_truth(b)
+#define BOOLEAN(b)               rl_value_boolean(b)
 #define INTS(p, n)               rl_value_ints(p, n)
 #define TENSORS(room, n)         rl_value_tensors(room, n)
-#define WORD(s)                  rl_value_word(s)
+#define STRING(s)                rl_value_string(s)
 #define DTYPE(d)                 rl_value_dtype(d)
 #define NONE                     ((V){.tag = RL_NONE})
 #define RL_VALUE_LIST(...)       (V[]){__VA_ARGS__}, (int)(sizeof((V[]){__VA_ARGS__}) / sizeof(V))

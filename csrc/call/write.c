@@ -1,6 +1,6 @@
 /* Calls that write into a tensor of the caller's: in place, and with out=. */
 #include "call.h"
-#include "history/node.h"
+#include "autograd_graph/node.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/storage.h"
@@ -36,7 +36,7 @@ static bool same_places(const rl_view *a, const rl_view *b) {
     }
 }
 
-static RL_APART overlap overlap_of(const rl_view *a, const rl_view *b) {
+static RL_NOINLINE overlap overlap_of(const rl_view *a, const rl_view *b) {
     if (!a->numel || !b->numel) return APART;
     const int64_t size_a = rl_itemsize(a->dtype), size_b = rl_itemsize(b->dtype);
     const bool alike = size_a == size_b && a->offset == b->offset && same_places(a, b);
@@ -49,7 +49,7 @@ static RL_APART overlap overlap_of(const rl_view *a, const rl_view *b) {
 }
 
 static bool keeps_places(const rl_operator *op) {
-    return (op->traits & (RL_MOVES | RL_PLACES)) || (op->variants & RL_INPLACE) ||
+    return (op->traits & (RL_PERMUTES | RL_NO_PARTIAL_OVERLAP)) || (op->variants & RL_INPLACE) ||
            (op->kind == RL_KIND_OP && (op->shape == shape_same || op->shape == shape_broadcast));
 }
 
@@ -58,30 +58,30 @@ static bool is_index_put(const rl_operator *op) {
 }
 
 /* a mask becomes indices, but for masked_fill_(), which x[mask] = number is */
-static bool reads_anew(const rl_bound *b, int i, const rl_view *v) {
+static bool reads_anew(const rl_op_call *b, int i, const rl_view *v) {
     const rl_operator *op = b->schema->op;
     if (is_index_put(op)) {
         const bool fills = rl_tensor_arg(&b->k, 2)->ndim == 0 && b->k.arg[1].n == 1 && b->k.arg[1].u.ts[0] &&
                            b->k.arg[1].u.ts[0]->dtype == RL_BOOL;
         return i == 1 ? v->dtype == RL_BOOL && !fills : fills;
     }
-    if ((op->traits & RL_SHARES) && i == b->k.n_arg - 1 && v->ndim == 0) return true; /* a number */
+    if ((op->traits & RL_ALLOWS_OVERLAP) && i == b->k.n_arg - 1 && v->ndim == 0) return true; /* a number */
     return (i > 0 || !(op->variants & RL_INPLACE)) && op->traits & RL_READS_FIRST;
 }
 
-static int refuse_input(const rl_bound *b, int i, const rl_view *v, const rl_view *to) {
+static int refuse_input(const rl_op_call *b, int i, const rl_view *v, const rl_view *to) {
     const rl_operator *op = b->schema->op;
     if (v->storage != to->storage || reads_anew(b, i, v)) return 0;
     const overlap how = overlap_of(to, v);
     const bool moves =
-        (op->traits & RL_MOVES) && (i > 0 || !(op->variants & RL_INPLACE)) && v->dtype != RL_BOOL;
+        (op->traits & RL_PERMUTES) && (i > 0 || !(op->variants & RL_INPLACE)) && v->dtype != RL_BOOL;
     return how == PARTIAL || (moves && how == SAME) ? rl_refuse_overlap() : 0;
 }
 
 /* inputs from argument `first` on: self is the first one of a call in place */
-static RL_APART int refuse_inputs(const rl_bound *b, const rl_view *to, int first) {
+static RL_NOINLINE int refuse_inputs(const rl_op_call *b, const rl_view *to, int first) {
     for (int i = first; i < b->k.n_arg; i++) {
-        const rl_slot *s = &b->k.arg[i];
+        const rl_value *s = &b->k.arg[i];
         if (s->tag == RL_TENSOR && refuse_input(b, i, s->u.t, to) < 0) return -1;
         for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
             if (s->u.ts[j] && refuse_input(b, i, s->u.ts[j], to) < 0) return -1;
@@ -90,31 +90,31 @@ static RL_APART int refuse_inputs(const rl_bound *b, const rl_view *to, int firs
 }
 
 /* does an input lie in self's storage? */
-static inline bool shares_storage(const rl_bound *b, const rl_view *self) {
+static inline bool shares_storage(const rl_op_call *b, const rl_view *self) {
     for (int i = 1; i < b->k.n_arg; i++) {
-        const rl_slot *s = &b->k.arg[i];
-        if (s->tag == RL_TENSOR ? rl_slot_tensor(s)->storage == self->storage : s->tag == RL_TENSORS)
+        const rl_value *s = &b->k.arg[i];
+        if (s->tag == RL_TENSOR ? rl_value_view(s)->storage == self->storage : s->tag == RL_TENSORS)
             return true;
     }
     return false;
 }
 
 /* self is expanded: few operators write that, and say so in their traits */
-static bool row_shares(const rl_operator *op, const rl_slot *args) {
+static bool row_shares(const rl_operator *op, const rl_value *args) {
     bool copies =
         op == &rl_operators[RL_OP_fill_] && args[1].tag == RL_TENSOR; /* that is copy_() to PyTorch */
-    return (op->traits & RL_SHARES) && !copies;
+    return (op->traits & RL_ALLOWS_OVERLAP) && !copies;
 }
 
 /* Runs no Python, but when it raises. */
-static int still_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
-    if (rl_history_may_write(self, tracked) < 0) return -1;
+static int still_writable(rl_tensor *self, bool tracked, const rl_op_call *b) {
+    if (rl_graph_may_write(self, tracked) < 0) return -1;
     if (RL_UNLIKELY(rl_view_expanded(&self->v)) && !row_shares(b->schema->op, b->k.arg))
         return rl_refuse_expanded();
     return 0;
 }
 
-static int check_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
+static int check_writable(rl_tensor *self, bool tracked, const rl_op_call *b) {
     const rl_operator *op = b->schema->op;
     if (still_writable(self, tracked, b) < 0) return -1;
     if (RL_UNLIKELY(shares_storage(b, &self->v)) && refuse_inputs(b, &self->v, 1) < 0) return -1;
@@ -128,14 +128,14 @@ static int check_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
 }
 
 /* May a kernel write self while it reads the inputs? Only the very same view is safe. */
-static bool inputs_overlap(const rl_bound *b, const rl_view *self) {
+static bool inputs_overlap(const rl_op_call *b, const rl_view *self) {
     for (int i = 1; i < b->k.n_arg; i++) {
-        const rl_slot *s = &b->k.arg[i];
+        const rl_value *s = &b->k.arg[i];
         for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
             if (s->u.ts[j] && s->u.ts[j]->storage == self->storage) return true;
-        if (s->tag != RL_TENSOR || rl_slot_tensor(s)->storage != self->storage) continue;
+        if (s->tag != RL_TENSOR || rl_value_view(s)->storage != self->storage) continue;
         const rl_view *v = s->u.t;
-        if ((b->schema->op->traits & RL_MOVES) || rl_itemsize(v->dtype) != rl_itemsize(self->dtype) ||
+        if ((b->schema->op->traits & RL_PERMUTES) || rl_itemsize(v->dtype) != rl_itemsize(self->dtype) ||
             v->offset != self->offset || v->ndim != self->ndim ||
             memcmp(v->shape, self->shape, v->ndim * sizeof *v->shape) != 0 ||
             memcmp(v->strides, self->strides, v->ndim * sizeof *v->strides) != 0)
@@ -166,15 +166,15 @@ static int check_result(const rl_operator *op, const rl_view *self, const rl_vie
 /* what an in-place call overwrites, for the derivative that needs it; it keeps self's place in the history */
 static PyObject *copy_of(rl_tensor *self) {
     RL_OWNED PyObject *fn = NULL;
-    if (rl_history_grad_fn(self, &fn) < 0) return NULL;
+    if (rl_graph_grad_fn(self, &fn) < 0) return NULL;
     int nr = self->output_nr; /* of fn; copying may run Python */
     rl_tensor *copy = rl_cast_view(&self->v, self->v.dtype);
-    if (copy && fn) rl_history_set(copy, (rl_node *)rl_give(&fn), nr);
+    if (copy && fn) rl_graph_set(copy, (rl_node *)rl_move(&fn), nr);
     return (PyObject *)copy;
 }
 
 /* in place, an operator has one result at most that only the derivative sees */
-static PyObject *hidden_new(rl_bound *b, bool history) {
+static PyObject *hidden_new(rl_op_call *b, bool history) {
     b->k.n_out = history ? b->schema->op->n_out : 1;
     rl_tensor *hidden = rl_tensor_alloc(rl_tensor_type, 0);
     if (!hidden) return NULL;
@@ -189,19 +189,19 @@ typedef struct {
 } inplace_call;
 
 /* Note [From checks to kernels] */
-static int inplace_prepare(rl_bound *b, inplace_call *c) {
+static int inplace_prepare(rl_op_call *b, inplace_call *c) {
     int kept;
     c->staged = 0;
     do {
         kept = b->n_keep;
-        rl_call_look(b);
+        rl_call_meta_read(b);
         if (rl_call_prepare(b) < 0) return -1;
         if (RL_UNLIKELY(b->device != RL_CPU) && (c->staged = rl_device_stage(b)) < 0) return -1;
     } while (RL_UNLIKELY(b->n_keep != kept));
     return 0;
 }
 
-static rl_status inplace_run(rl_bound *b, inplace_call *c) {
+static rl_status inplace_run(rl_op_call *b, inplace_call *c) {
     RL_RAW;
     rl_view *self = &c->self->v;
     if (RL_UNLIKELY(c->hidden != NULL)) c->hidden->v.dtype = (uint8_t)b->dtype;
@@ -218,12 +218,12 @@ static rl_status inplace_run(rl_bound *b, inplace_call *c) {
     return rl_run_kernels(b, c->direct ? RL_RESULTS_SEEN : RL_RESULTS_NEW);
 }
 
-RL_APART PyObject *rl_call_inplace(rl_bound *b) {
+RL_NOINLINE PyObject *rl_call_inplace(rl_op_call *b) {
     rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t), *out[2] = {self, NULL};
     RL_OWNED PyObject *hidden = NULL;
-    rl_slot inputs[RL_MAX_ARGS];
-    rl_call_look(b);
-    bool history = rl_history_wanted(b->schema->op, b->look.needs);
+    rl_value inputs[RL_MAX_ARGS];
+    rl_call_meta_read(b);
+    bool history = rl_graph_wanted(b->schema->op, b->meta.needs);
     memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
     if (history) b->became = rl_data_changes;
     RL_OWNED PyObject *held = (PyObject *)rl_tensor_alloc(rl_tensor_type, 0);
@@ -236,30 +236,30 @@ RL_APART PyObject *rl_call_inplace(rl_bound *b) {
     }
     if (check_writable(self, history, b) < 0) return NULL;
     RL_OWNED PyObject *original =
-        history && rl_history_saves_self(b->schema->op, b->k.arg) ? copy_of(self) : NULL;
+        history && rl_graph_saves_self(b->schema->op, b->k.arg) ? copy_of(self) : NULL;
     if (PyErr_Occurred() || inplace_prepare(b, &c) < 0 || rl_call_generator(b) < 0) return NULL;
     if (RL_UNLIKELY(original || b->n_keep) && still_writable(self, history, b) < 0) return NULL;
     if (inplace_run(b, &c) != RL_OK) return rl_raise_call(b);
     bool direct = c.direct;
     /* before the version counts on: who else shares the memory is saved, and linked, as it was */
     const rl_recorded call = {b->schema->op, inputs, b->k.n_arg, b->became};
-    RL_OWNED PyObject *node = history ? (PyObject *)rl_history_node(&call, out, b->k.n_out, original) : NULL;
+    RL_OWNED PyObject *node = history ? (PyObject *)rl_graph_node(&call, out, b->k.n_out, original) : NULL;
     if (direct) rl_version_bump(self);
     if (history && !node) return NULL;
     if (!direct && rl_tensor_copy(self, c.result) < 0) return NULL;
-    if (history && rl_history_rebase(self, (rl_node *)rl_give(&node)) < 0) return NULL;
+    if (history && rl_graph_rebase(self, (rl_node *)rl_move(&node)) < 0) return NULL;
     return Py_NewRef((PyObject *)self);
 }
 
 /* ---- a view in place: squeeze_() ---- */
-RL_APART PyObject *rl_call_view_inplace(rl_bound *b) {
+RL_NOINLINE PyObject *rl_call_view_inplace(rl_op_call *b) {
     rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t);
-    if (rl_history_may_write(self, rl_here.grad && rl_requires_grad(self)) < 0) return NULL;
+    if (rl_graph_may_write(self, rl_tls.grad && rl_requires_grad(self)) < 0) return NULL;
     RL_OWNED PyObject *made = rl_call_view(b);
     rl_tensor *view = (rl_tensor *)made;
     if (!view || rl_tensor_set_data(self, view) < 0) return NULL;
     rl_version_bump(self);
-    if (view->grad_fn && rl_history_set(self, (rl_node *)Py_NewRef(view->grad_fn), view->output_nr) < 0)
+    if (view->grad_fn && rl_graph_set(self, (rl_node *)Py_NewRef(view->grad_fn), view->output_nr) < 0)
         return NULL;
     return Py_NewRef(self);
 }
@@ -283,7 +283,7 @@ static int warn_resized(const rl_view *out, const rl_view *made) {
 
 /* factories say nothing where they resize */
 static int deliver(rl_tensor *out, rl_tensor *made, bool warns) {
-    if (rl_history_may_write(out, false) < 0 || rl_device_out(&made->v, &out->v) < 0) return -1;
+    if (rl_graph_may_write(out, false) < 0 || rl_device_out(&made->v, &out->v) < 0) return -1;
     if (dtype_category(made->v.dtype) > dtype_category(out->v.dtype)) {
         PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s",
                      rl_dtype_title(made->v.dtype), rl_dtype_title(out->v.dtype));
@@ -299,15 +299,15 @@ static int deliver(rl_tensor *out, rl_tensor *made, bool warns) {
     return 0;
 }
 
-static Py_ssize_t out_count(const rl_bound *b) {
+static Py_ssize_t out_count(const rl_op_call *b) {
     return PyTuple_Check(b->out) ? PyTuple_GET_SIZE(b->out) : 1;
 }
-static rl_tensor *out_nth(const rl_bound *b, Py_ssize_t i) {
+static rl_tensor *out_nth(const rl_op_call *b, Py_ssize_t i) {
     return (rl_tensor *)(PyTuple_Check(b->out) ? PyTuple_GET_ITEM(b->out, i) : b->out);
 }
 
 /* the results in the caller's tensors, as what the call would have answered */
-static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
+static PyObject *deliver_out(rl_op_call *b, PyObject *result_steal) {
     RL_OWNED PyObject *result = result_steal;
     const bool warns = !(b->schema->op->traits & RL_FACTORY);
     if (!result) return NULL;
@@ -325,15 +325,15 @@ static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
         if (deliver(out_nth(b, i), (rl_tensor *)PyTuple_GET_ITEM(result, i), warns) < 0) return NULL;
         PyTuple_SET_ITEM(all, i, Py_NewRef(out_nth(b, i)));
     }
-    return rl_give(&all);
+    return rl_move(&all);
 }
 
-static int refuse_gradients(rl_bound *b) {
+static int refuse_gradients(rl_op_call *b) {
     bool wanted = false;
-    rl_call_look(b);
-    if (!rl_here.grad || rl_here.inference) return 0;
-    wanted = b->schema->op->kind == RL_KIND_COMPOSITE ? b->look.needs != 0
-                                                      : rl_history_wanted(b->schema->op, b->look.needs);
+    rl_call_meta_read(b);
+    if (!rl_tls.grad || rl_tls.inference) return 0;
+    wanted = b->schema->op->kind == RL_KIND_COMPOSITE ? b->meta.needs != 0
+                                                      : rl_graph_wanted(b->schema->op, b->meta.needs);
     for (Py_ssize_t i = 0; i < out_count(b); i++) wanted |= rl_requires_grad(out_nth(b, i));
     if (!wanted) return 0;
     PyErr_Format(PyExc_RuntimeError,
@@ -344,9 +344,9 @@ static int refuse_gradients(rl_bound *b) {
 }
 
 /* Note [Memory that overlaps]; PyTorch looks before it looks at shapes */
-static int out_writable(const rl_bound *b) {
+static int out_writable(const rl_op_call *b) {
     const rl_operator *op = b->schema->op;
-    const bool shares = op->traits & RL_SHARES;
+    const bool shares = op->traits & RL_ALLOWS_OVERLAP;
     for (Py_ssize_t i = 0; i < out_count(b) && !shares; i++) {
         const rl_view *out = &out_nth(b, i)->v;
         if (RL_UNLIKELY(rl_view_expanded(out))) return rl_refuse_expanded();
@@ -355,7 +355,7 @@ static int out_writable(const rl_bound *b) {
     return 0;
 }
 
-RL_APART PyObject *rl_call_out(rl_bound *b) {
+RL_NOINLINE PyObject *rl_call_out(rl_op_call *b) {
     if ((b->schema->op->traits & RL_FACTORY) && rl_device_as_out(b) < 0) return NULL; /* zeros(2, out=x) */
     if (refuse_gradients(b) < 0 || out_writable(b) < 0) return NULL;
     PyObject *made = rl_call_new(b);
@@ -369,23 +369,23 @@ RL_APART PyObject *rl_call_out(rl_bound *b) {
 }
 
 /* ---- composites, whose results are copied to where they are wanted ---- */
-static PyObject *composed(rl_bound *b) {
+static PyObject *composed(rl_op_call *b) {
     return rl_upcalls.compose((int)(b->schema->op - rl_operators), b);
 }
 
-RL_APART PyObject *rl_call_composite_out(rl_bound *b) {
+RL_NOINLINE PyObject *rl_call_composite_out(rl_op_call *b) {
     if (refuse_gradients(b) < 0 || out_writable(b) < 0) return NULL;
-    const int grad = rl_here.grad;
-    rl_here.grad = 0;
+    const int grad = rl_tls.grad;
+    rl_tls.grad = 0;
     PyObject *result = composed(b);
-    rl_here.grad = grad;
+    rl_tls.grad = grad;
     return deliver_out(b, result);
 }
 
-RL_APART PyObject *rl_call_composite_inplace(rl_bound *b) {
+RL_NOINLINE PyObject *rl_call_composite_inplace(rl_op_call *b) {
     rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t);
-    rl_call_look(b);
-    const bool tracked = rl_here.grad && b->look.needs;
+    rl_call_meta_read(b);
+    const bool tracked = rl_tls.grad && b->meta.needs;
     if (check_writable(self, tracked, b) < 0) return NULL;
     /* what the parts save of self must be what it was before */
     RL_OWNED PyObject *original = tracked ? copy_of(self) : NULL;
@@ -395,12 +395,12 @@ RL_APART PyObject *rl_call_composite_inplace(rl_bound *b) {
     if (!result) return NULL;
     const rl_view *made = &((rl_tensor *)result)->v;
     if (check_result(b->schema->op, &self->v, made, made->dtype) != RL_OK) return rl_raise_call(b);
-    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &self->v},
-                       {.tag = RL_TENSOR, .u.t = &((rl_tensor *)result)->v}};
-    rl_bound copy;
-    rl_bound_begin(&copy, &rl_schemas[RL_OP_copy_]);
-    rl_bound_fill(&copy, args, 2);
+    rl_value args[2] = {{.tag = RL_TENSOR, .u.t = &self->v},
+                        {.tag = RL_TENSOR, .u.t = &((rl_tensor *)result)->v}};
+    rl_op_call copy;
+    rl_op_call_begin(&copy, &rl_schemas[RL_OP_copy_]);
+    rl_op_call_fill(&copy, args, 2);
     PyObject *written = rl_call_inplace(&copy);
-    rl_bound_end(&copy);
+    rl_op_call_end(&copy);
     return written;
 }

@@ -14,7 +14,7 @@ static bool refuses(rl_values *g, const char *what, const char *name, int dtype)
           rl_dtype_title(dtype));
     return true;
 }
-static bool refuses_out(rl_values *g, const rl_bound *b) {
+static bool refuses_out(rl_values *g, const rl_op_call *b) {
     return b->out && refuses(g, "output", "float_power", ((rl_tensor *)b->out)->v.dtype);
 }
 

@@ -85,7 +85,7 @@ static V causal_mask(rl_values *g, const attention *a, int dtype) {
 
 static V weights_dropped(rl_values *g, V weights, double p, V keep) {
     if (p <= 0) return weights;
-    if (keep.tag != RL_TENSOR) return OP(dropout, weights, NUM(p), TRUTH(true));
+    if (keep.tag != RL_TENSOR) return OP(dropout, weights, NUM(p), BOOLEAN(true));
     return OP(masked_fill, weights, OP(logical_not, keep), NUM(0));
 }
 
@@ -121,7 +121,7 @@ static V by_operators(rl_values *g, attention a, V keep, V *weights) {
 
 /* ---- without a matrix of all weights ---- */
 static bool wants_grad(V x) {
-    return x.tag == RL_TENSOR && rl_here.grad && rl_requires_grad(RL_TENSOR_OF(x.u.t));
+    return x.tag == RL_TENSOR && rl_tls.grad && rl_requires_grad(RL_TENSOR_OF(x.u.t));
 }
 
 typedef struct {
@@ -195,11 +195,11 @@ static V without_matrix(rl_values *g, attention a, V scale) {
     const bool grouped = a.grouped && SIZE(a.query, -3) != SIZE(a.key, -3);
     if (grouped) group(g, &a);
     if (grouped && !FAILED) stretched(g, &a, 2);
-    V made = OP(flash_attention, a.query, a.key, a.value, NUM(a.dropout), TRUTH(a.causal), a.mask, scale);
+    V made = OP(flash_attention, a.query, a.key, a.value, NUM(a.dropout), BOOLEAN(a.causal), a.mask, scale);
     return grouped ? OP(flatten, made, INT(-4), INT(-3)) : made;
 }
 
-static attention attention_of(rl_bound *b, int scale) {
+static attention attention_of(rl_op_call *b, int scale) {
     return (attention){
         X(0), X(1), X(2), X(3), rl_number(X(4)), scale_of(X(scale), X(0)), X(5).u.i, X(scale + 1).u.i};
 }

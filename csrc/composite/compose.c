@@ -3,7 +3,7 @@
 
 V rl_composed_tuple(rl_values *g, int op, const V *args, int n) {
     if (g->failed) return NONE;
-    PyObject *tuple = rl_op_run(op, (rl_slot *)args, n);
+    PyObject *tuple = rl_op_run(op, (rl_value *)args, n);
     rl_values_own_steal(g, tuple);
     return g->failed ? NONE : (V){.tag = RL_OBJECT, .u.o = tuple};
 }
@@ -44,7 +44,7 @@ static PyObject *named(const rl_schema *s, PyObject *tuple) {
     return all;
 }
 
-PyObject *rl_composed(rl_bound *b, rl_making make) {
+PyObject *rl_composed(rl_op_call *b, rl_making make) {
     rl_values g = {.what = b->schema->op->name};
     PyObject *result = NULL;
     V made = make(&g, b);

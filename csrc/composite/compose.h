@@ -1,4 +1,4 @@
-/* What composites are written with, besides the words of call/values.h.
+/* The vocabulary of composites, in addition to call/values.h.
  *
  * COMPOSED(fliplr) {
  *     return OP(flip, X(0), INT(1));
@@ -17,22 +17,22 @@
 #define VALUES g
 #include "call/values.h"
 
-typedef V (*rl_making)(rl_values *g, rl_bound *b);
-PyObject *rl_composed(rl_bound *b, rl_making make);
+typedef V (*rl_making)(rl_values *g, rl_op_call *b);
+PyObject *rl_composed(rl_op_call *b, rl_making make);
 V rl_composed_tuple(rl_values *g, int op, const V *args, int n);
 V rl_composed_results(rl_values *g, const V *results, int n);
 typedef V (*rl_each)(rl_values *g, V x, int64_t number);
 #define COMPOSED(id)                                                                                         \
-    static V made_##id(rl_values *g, rl_bound *b);                                                           \
-    PyObject *compose_##id(rl_bound *b);                                                                     \
-    PyObject *compose_##id(rl_bound *b) {                                                                    \
+    static V made_##id(rl_values *g, rl_op_call *b);                                                         \
+    PyObject *compose_##id(rl_op_call *b);                                                                   \
+    PyObject *compose_##id(rl_op_call *b) {                                                                  \
         return rl_composed(b, made_##id);                                                                    \
     }                                                                                                        \
-    static V made_##id(rl_values *g __attribute__((unused)), rl_bound *b __attribute__((unused)))
+    static V made_##id(rl_values *g __attribute__((unused)), rl_op_call *b __attribute__((unused)))
 
 #define COMPOSED_AS_IT_IS(id)                                                                                \
-    PyObject *compose_##id(rl_bound *b);                                                                     \
-    PyObject *compose_##id(rl_bound *b)
+    PyObject *compose_##id(rl_op_call *b);                                                                   \
+    PyObject *compose_##id(rl_op_call *b)
 
 #define X(i)           (b->k.arg[i])
 #define GIVEN(i)       (b->k.arg[i].tag != RL_NONE)
@@ -52,7 +52,7 @@ V rl_composed_each(rl_values *g, V list, rl_each make, int64_t number);
 static inline V rl_value_of(PyObject *tensor) {
     return (V){.tag = RL_TENSOR, .u.t = &((rl_tensor *)tensor)->v};
 }
-static inline PyObject *tensor_of(rl_bound *b, int arg) {
+static inline PyObject *tensor_of(rl_op_call *b, int arg) {
     return (PyObject *)RL_TENSOR_OF(b->k.arg[arg].u.t);
 }
 static inline rl_view *view_of(PyObject *t) {

@@ -3,5 +3,5 @@
 #define RL_COMPOSITE_COMPOSITE_H
 #include "call/call.h"
 
-PyObject *rl_composite_run(int op, rl_bound *b);
+PyObject *rl_composite_run(int op, rl_op_call *b);
 #endif

@@ -40,7 +40,7 @@ static bool has_batch(rl_values *g, const V *a) {
     return false;
 }
 
-static V convolution(rl_values *g, rl_bound *b) {
+static V convolution(rl_values *g, rl_op_call *b) {
     const V a[7] = {X(0), X(1), X(2), X(3), X(4), X(5), X(8)};
     if (!has_batch(g, a)) return NONE;
     return X(6).u.i ? transposed_in_dims(g, a, X(7), NDIM(X(1)) - 2) : in_dims(g, a, NDIM(X(1)) - 2);

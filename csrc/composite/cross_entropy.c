@@ -11,9 +11,9 @@
 enum { NONE_ = 0, MEAN = 1, SUM = 2 };
 
 /* ---- negative log likelihood ---- */
-static V nll_forward(rl_values *g, rl_bound *b, int op) {
+static V nll_forward(rl_values *g, rl_op_call *b, int op) {
     const V weight = X(2);
-    if (weight.tag == RL_TENSOR && rl_here.grad && rl_requires_grad(RL_TENSOR_OF(weight.u.t)))
+    if (weight.tag == RL_TENSOR && rl_tls.grad && rl_requires_grad(RL_TENSOR_OF(weight.u.t)))
         return RAISE(PyExc_RuntimeError,
                      "The function '%s' is not differentiable with respect to argument 'weight'. "
                      "This input cannot have requires_grad True.",
@@ -22,7 +22,7 @@ static V nll_forward(rl_values *g, rl_bound *b, int op) {
 }
 
 /* Inputs of 3 dims or of more than 4 become images of one row. */
-static V nll_as_images(rl_values *g, rl_bound *b, V x) {
+static V nll_as_images(rl_values *g, rl_op_call *b, V x) {
     int64_t places[RL_MAX_DIMS], flat[4] = {SIZE(x, 0), SIZE(x, 1), 1, -1}, rows[3] = {SIZE(x, 0), 1, -1};
     const int n = NDIM(x) - 1;
     const rl_view *target = X(1).u.t;
@@ -38,7 +38,7 @@ static V nll_as_images(rl_values *g, rl_bound *b, V x) {
     return X(3).u.i == NONE_ ? OP(view, loss, INTS(places, n)) : loss;
 }
 
-static V nll_any(rl_values *g, rl_bound *b, V x) {
+static V nll_any(rl_values *g, rl_op_call *b, V x) {
     const int n = NDIM(x);
     if (FAILED) return NONE;
     if (n < 1) return RAISE(PyExc_ValueError, "Expected 1 or more dimensions (got %d)", n);
@@ -68,7 +68,7 @@ typedef struct {
 } entropy;
 
 /* x times the weights of the classes, if there are any */
-static V times_weight(rl_values *g, rl_bound *b, const entropy *e, V x) {
+static V times_weight(rl_values *g, rl_op_call *b, const entropy *e, V x) {
     int64_t shape[RL_MAX_DIMS];
     if (!GIVEN(2)) return x;
     for (int d = 0; d < NDIM(e->logs); d++) shape[d] = d == e->dim ? SIZE(X(2), 0) : 1;
@@ -80,13 +80,13 @@ static V over_classes(rl_values *g, const entropy *e, V x) {
     return OP(sum, x, INTS(&dim, 1));
 }
 
-static V no_such_reduction(rl_values *g, rl_bound *b) {
+static V no_such_reduction(rl_values *g, rl_op_call *b) {
     return RAISE(PyExc_RuntimeError, "Invalid reduction type encountered in cross_entropy: %lld",
                  (long long)X(3).u.i);
 }
 
 /* the weight of each target, 0 where it is ignored */
-static V weights_of(rl_values *g, rl_bound *b, V ignored) {
+static V weights_of(rl_values *g, rl_op_call *b, V ignored) {
     int64_t flat = -1;
     V classes = OP(masked_fill, X(1), ignored, INT(0)), line = INTS(&flat, 1);
     V weights = OP(gather, X(2), INT(0), OP(reshape, classes, line));
@@ -94,7 +94,7 @@ static V weights_of(rl_values *g, rl_bound *b, V ignored) {
 }
 
 /* towards the class mixed with the uniform distribution (Szegedy et al., 2015) */
-static V smoothed(rl_values *g, rl_bound *b, const entropy *e) {
+static V smoothed(rl_values *g, rl_op_call *b, const entropy *e) {
     V loss = nll_any(g, b, e->logs);
     V ignored = OP(eq, X(1), X(4));
     V uniform = OP(neg, over_classes(g, e, times_weight(g, b, e, e->logs)));
@@ -110,7 +110,7 @@ static V smoothed(rl_values *g, rl_bound *b, const entropy *e) {
     return OP(add, TIMES(loss, 1 - e->smoothing), TIMES(uniform, e->smoothing / (double)e->classes));
 }
 
-static V towards_probabilities(rl_values *g, rl_bound *b, const entropy *e) {
+static V towards_probabilities(rl_values *g, rl_op_call *b, const entropy *e) {
     V target = X(1);
     if (e->smoothing > 0) target = PLUS(TIMES(target, 1 - e->smoothing), e->smoothing / (double)e->classes);
     V products = times_weight(g, b, e, OP(mul, e->logs, target));
@@ -125,7 +125,7 @@ static V towards_probabilities(rl_values *g, rl_bound *b, const entropy *e) {
     return OP(div, sum, INT(NUMEL(e->logs) / e->classes));
 }
 
-static void probabilities_check(rl_values *g, rl_bound *b, const entropy *e) {
+static void probabilities_check(rl_values *g, rl_op_call *b, const entropy *e) {
     const rl_view *weight = GIVEN(2) ? X(2).u.t : NULL;
     char text[RL_DIMS_TEXT];
     if (!rl_is_float(rl_value_tensor(X(1))->dtype))

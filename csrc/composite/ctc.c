@@ -45,7 +45,7 @@ static V divisors(rl_values *g, const rl_view *like, V lengths) {
 }
 
 /* ---- the loss ---- */
-static V ctc(rl_values *g, rl_bound *b, V times, V lengths) {
+static V ctc(rl_values *g, rl_op_call *b, V times, V lengths) {
     const bool batch = NDIM(X(0)) == 3;
     V logs = batch ? X(0) : OP(unsqueeze, X(0), INT(1)), targets = X(1);
     if (FAILED) return NONE;

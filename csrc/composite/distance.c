@@ -10,7 +10,7 @@ COMPOSED(dist) {
         return RAISE(PyExc_RuntimeError,
                      "norm(): input dtype should be either floating point or complex. Got %s instead.",
                      rl_dtype_title(rl_value_tensor(gap)->dtype));
-    return OP(linalg_vector_norm, gap, X(2), NONE, TRUTH(false));
+    return OP(linalg_vector_norm, gap, X(2), NONE, BOOLEAN(false));
 }
 
 COMPOSED(pairwise_distance) {
@@ -20,15 +20,16 @@ COMPOSED(pairwise_distance) {
 
 /* at least `least`, in place and outside the history: PyTorch's gradient does not know of it */
 static void raise_quietly(rl_values *g, V x, double least) {
-    const bool grad = rl_here.grad;
-    rl_here.grad = false;
+    const bool grad = rl_tls.grad;
+    rl_tls.grad = false;
     IN_PLACE(clamp, x, NUM(least));
-    rl_here.grad = grad;
+    rl_tls.grad = grad;
 }
 
 /* x / max(|x|, least) along dim */
 static V unit_vectors(rl_values *g, V x, int64_t dim, double least) {
-    V length = OP(clone, OP(linalg_vector_norm, x, INT(2), INT(dim), TRUTH(true))); /* it keeps its result */
+    V length =
+        OP(clone, OP(linalg_vector_norm, x, INT(2), INT(dim), BOOLEAN(true))); /* it keeps its result */
     raise_quietly(g, length, least);
     return OP(div, x, length);
 }

@@ -1,4 +1,4 @@
-/* Pictures sampled at the places of a grid. */
+/* grid_sample: samples images at the points of a grid. */
 #include "compose.h"
 
 COMPOSED(grid_sampler) {

@@ -21,7 +21,7 @@ int rl_composite_numbers(const rl_view *held, int64_t *to) {
 
 PyObject *rl_composite_flat(PyObject *x) {
     static const int64_t all = -1;
-    rl_slot args[2] = {rl_value_of(x), INTS((int64_t *)&all, 1)};
+    rl_value args[2] = {rl_value_of(x), INTS((int64_t *)&all, 1)};
     return rl_op_run(RL_OP_reshape, args, 2);
 }
 
@@ -33,7 +33,7 @@ PyObject *rl_composite_pick(PyObject *x, int64_t dim, PyObject *index) {
         Py_SETREF(there, (PyObject *)rl_tensor_new(RL_I64, v->device, v->device_index, made->shape, 1));
         if (!there || rl_tensor_copy((rl_tensor *)there, (rl_tensor *)index) < 0) return NULL;
     }
-    rl_slot args[3] = {rl_value_of(x), INT(dim), rl_value_of(there)};
+    rl_value args[3] = {rl_value_of(x), INT(dim), rl_value_of(there)};
     return rl_op_run(RL_OP_index_select, args, 3);
 }
 
@@ -121,7 +121,7 @@ static V places_apart(rl_values *g, V x) {
 }
 
 /* may out= take it? Its dtype must be the very same */
-static bool out_suits(const rl_bound *b, int dtype) {
+static bool out_suits(const rl_op_call *b, int dtype) {
     return !b->out || PyTuple_Check(b->out) || ((rl_tensor *)b->out)->v.dtype == dtype;
 }
 

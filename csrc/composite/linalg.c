@@ -84,7 +84,7 @@ COMPOSED(qr) {
                "boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = "
                "torch.qr(A, some)\nshould "
                "be replaced with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')");
-    return TUPLE(linalg_qr, X(0), WORD(X(1).u.i ? "reduced" : "complete"));
+    return TUPLE(linalg_qr, X(0), STRING(X(1).u.i ? "reduced" : "complete"));
 }
 
 /* V is Vh turned over; without vectors there are zeros in their places */
@@ -95,7 +95,7 @@ COMPOSED(svd) {
                      "linalg.svd: input should have at least 2 dimensions, but has %d dimensions instead",
                      NDIM(a));
     if (X(2).u.i) {
-        OPS(part, 3, linalg_svd, a, TRUTH(!X(1).u.i));
+        OPS(part, 3, linalg_svd, a, BOOLEAN(!X(1).u.i));
         return RESULTS(part[0], part[1], OP(transpose, part[2], INT(-2), INT(-1)));
     }
     int64_t dims[RL_MAX_DIMS], n = NDIM(a), sizes[2] = {SIZE(a, -2), SIZE(a, -1)};

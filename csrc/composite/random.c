@@ -29,9 +29,9 @@ static void weights_look(rl_values *g, V x) {
         return;
     }
     V most = OP(lt, OP(amax, x), NUM(INFINITY)), least = OP(ge, OP(amin, x), NUM(0));
-    if (!FAILED && !rl_values_truth(g, OP(logical_and, most, least)) && !FAILED)
+    if (!FAILED && !rl_values_boolean(g, OP(logical_and, most, least)) && !FAILED)
         RAISE(PyExc_RuntimeError, "probability tensor contains either `inf`, `nan` or element < 0");
-    if (!FAILED && rl_values_truth(g, OP(any, OP(eq, OP(sum, x, INTS(&last, 1)), NUM(0)))))
+    if (!FAILED && rl_values_boolean(g, OP(any, OP(eq, OP(sum, x, INTS(&last, 1)), NUM(0)))))
         RAISE(PyExc_RuntimeError, "invalid multinomial distribution (sum of probabilities <= 0)");
 }
 
@@ -52,7 +52,7 @@ COMPOSED(multinomial) { /* (input, num_samples, replacement, generator) */
     if (FAILED) return NONE;
     V times = OP(empty_like, x);
     V order = OP(div, x, OP(exponential_, times, NUM(1), X(3)));
-    return picks == 1 ? OP(argmax, order, INT(-1), TRUTH(true)) : OP_NTH(1, topk, order, INT(picks));
+    return picks == 1 ? OP(argmax, order, INT(-1), BOOLEAN(true)) : OP_NTH(1, topk, order, INT(picks));
 }
 
 /* ---- dropout with other noise ---- */
@@ -84,7 +84,7 @@ static V drop(rl_values *g, V x, double p, bool train, int how) {
         return RAISE(PyExc_RuntimeError, "dropout probability has to be between 0 and 1, but got %s", text);
     }
     if (p == 0 || !train || NUMEL(x) == 0) return x;
-    if (p == 1) return how & IN_PLACE_ ? IN_PLACE(mul, x, TRUTH(false)) : OP(mul, x, TRUTH(false));
+    if (p == 1) return how & IN_PLACE_ ? IN_PLACE(mul, x, BOOLEAN(false)) : OP(mul, x, BOOLEAN(false));
     V noise = noise_for(g, x, p, how & FEATURE), shift = NONE;
     if (how & ALPHA) {
         shift = IN_PLACE(mul, PLUS(noise, -1), NUM(bound * scale));

@@ -29,7 +29,7 @@ static bool weights_fit(rl_values *g, V w, const char *name, bool whole, int64_t
               "cov(): expected %s to have the same numel as there are observations in the input but got "
               "%lld != %lld",
               name, (long long)NUMEL(w), (long long)n);
-    else if (n && !rl_values_truth(g, OP(ge, OP(min, w), INT(0))) && !FAILED)
+    else if (n && !rl_values_boolean(g, OP(ge, OP(min, w), INT(0))) && !FAILED)
         RAISE(PyExc_RuntimeError, "cov(): %s cannot be negative", name);
     return !FAILED;
 }
@@ -66,10 +66,10 @@ static V covariance(rl_values *g, V x, int64_t correction, V fweights, V aweight
     }
     if (weights.tag != RL_NONE) {
         total = OP(sum, weights);
-        if (!rl_values_truth(g, total) && !FAILED)
+        if (!rl_values_boolean(g, total) && !FAILED)
             return RAISE(PyExc_RuntimeError, "cov(): weights sum to zero, can't be normalized");
         left = freedom(g, weights, total, aweights, correction);
-        if (rl_values_truth(g, OP(le, left, INT(0)))) {
+        if (rl_values_boolean(g, OP(le, left, INT(0)))) {
             warn_nothing_left(g);
             left = OP(zeros_like, left);
         }
@@ -178,7 +178,7 @@ COMPOSED(diff) {
     if (NUMEL(x) == 0) return OP(clone, OP(slice, x, INT(dim), INT(n)));
     RL_OWNED PyObject *kept = FAILED ? NULL : Py_NewRef((PyObject *)RL_TENSOR_OF(x.u.t));
     for (int64_t i = 0; kept && i < n; i++) Py_SETREF(kept, step(g, kept, dim));
-    return rl_values_own_steal(g, rl_give(&kept));
+    return rl_values_own_steal(g, rl_move(&kept));
 }
 
 /* neighbours of y added up, times the distance of each pair */
@@ -284,7 +284,8 @@ COMPOSED(renorm) {
         if (d != dim) others[n++] = d;
     const int dtype = rl_value_tensor(x)->dtype;
     const bool half = dtype == RL_F16 || dtype == RL_BF16;
-    V norm = OP(linalg_vector_norm, x, X(1), INTS(others, (int)n), TRUTH(true), half ? DTYPE(RL_F32) : NONE);
+    V norm =
+        OP(linalg_vector_norm, x, X(1), INTS(others, (int)n), BOOLEAN(true), half ? DTYPE(RL_F32) : NONE);
     V factor = OP(mul, OP(reciprocal, OP(add, norm, NUM(1e-7))), X(3));
     factor = OP(where, OP(gt, norm, X(3)), factor, NUM(1));
     return OP(contiguous, OP(mul, x, half ? OP(to_copy, factor, DTYPE(dtype)) : factor));

@@ -3,7 +3,7 @@
 #include <math.h>
 
 /* output_size as it is, or the sizes of the input times its factors; how many, 0 after a failure */
-static int sizes_of(rl_values *g, rl_bound *b, int factors, int spatial, int64_t *size, V *scale) {
+static int sizes_of(rl_values *g, rl_op_call *b, int factors, int spatial, int64_t *size, V *scale) {
     const V x = X(0), list = X(factors);
     for (int i = 0; i < spatial; i++) scale[i] = NONE;
     if (GIVEN(1) == GIVEN(factors)) {
@@ -32,7 +32,7 @@ static int sizes_of(rl_values *g, rl_bound *b, int factors, int spatial, int64_t
     return spatial;
 }
 
-static V resized(rl_values *g, rl_bound *b, int op, int spatial) {
+static V resized(rl_values *g, rl_op_call *b, int op, int spatial) {
     const int factors = b->schema->n - 1; /* behind the sizes, and align_corners if there is one */
     int64_t size[RL_MAX_DIMS];
     V args[6] = {X(0), NONE, X(2)};

@@ -1,6 +1,6 @@
 /* Recurrent layers, their cells, and sequences of different lengths packed into one tensor. */
 #include "compose.h"
-#include "contract/rnn.h"
+#include "kernel_abi/rnn.h"
 #include "core/dtype.h"
 
 /* One layer in one direction: the arguments of _rnn_layer. */
@@ -42,7 +42,7 @@ static bool is_recorded(const V *tensors, int n) {
     bool needs = false;
     for (int i = 0; i < n; i++)
         needs = needs || (tensors[i].tag == RL_TENSOR && rl_requires_grad(RL_TENSOR_OF(tensors[i].u.t)));
-    return needs && rl_here.grad && !rl_here.inference;
+    return needs && rl_tls.grad && !rl_tls.inference;
 }
 
 /* Halves are computed in float32; integers, which Elman's net with relu takes, exactly. */
@@ -67,7 +67,7 @@ static void rnn_layer_run(rl_values *g, const rnn_layer *l, V results[3]) {
     V in[6];
     for (int i = 0; i < 6; i++) in[i] = as_dtype(g, tensors[i], work);
     OPS(results, 3, _rnn_layer, in[0], in[1], in[2], in[3], in[4], in[5], l->sizes, INT(l->mode),
-        TRUTH(l->reverse), TRUTH(is_recorded(in, 6)));
+        BOOLEAN(l->reverse), BOOLEAN(is_recorded(in, 6)));
     for (int i = 0; i < 3 - (l->mode != RL_RNN_LSTM) && !FAILED; i++)
         results[i] = as_dtype(g, results[i], i == 2 ? kept : answer);
 }
@@ -121,7 +121,7 @@ static V stack_run(rl_values *g, const stack *s, bool batch_first) {
         }
         x = ways == 2 ? JOIN(out[0], out[1], -1) : out[0];
         if (s->dropout != 0 && s->train && layer < s->layers - 1)
-            x = OP(dropout, x, NUM(s->dropout), TRUTH(true));
+            x = OP(dropout, x, NUM(s->dropout), BOOLEAN(true));
     }
     if (batch_first) x = OP(transpose, x, INT(0), INT(1));
     if (FAILED) return NONE;
@@ -162,8 +162,8 @@ static bool is_even(const stack *s) {
 /* Autocast casts what linear() takes. The states of an LSTM that PyTorch gives to oneDNN are cast, too, and
  * so what it answers; what is projected comes from linear(). The states of others stay as they are. */
 static void states_lowered(rl_values *g, stack *s) {
-    const int dtype = rl_value_tensor(s->states)->dtype, lower = rl_here.autocast.dtype[RL_CPU];
-    if (!(rl_here.autocast.enabled >> RL_CPU & 1) || rl_value_tensor(s->states)->device != RL_CPU ||
+    const int dtype = rl_value_tensor(s->states)->dtype, lower = rl_tls.autocast.dtype[RL_CPU];
+    if (!(rl_tls.autocast.enabled >> RL_CPU & 1) || rl_value_tensor(s->states)->device != RL_CPU ||
         dtype == RL_F64)
         return;
     const bool as_one = !s->projected && dtype == RL_F32 && is_even(s);
@@ -171,7 +171,7 @@ static void states_lowered(rl_values *g, stack *s) {
     if (as_one) s->cells = as_dtype(g, s->cells, lower);
 }
 
-static V run(rl_values *g, rl_bound *b, int mode, bool packed) {
+static V run(rl_values *g, rl_op_call *b, int mode, bool packed) {
     const int at = packed ? 2 : 1; /* of hx */
     stack s = {.input = X(0),
                .states = X(at),
@@ -232,7 +232,7 @@ COMPOSED(rnn_relu_packed) {
 /* ---- cells of recurrent nets ----
  * one step of a layer. */
 /* (input, hx, w_ih, w_hh, b_ih, b_hh) */
-static bool cell_fits(rl_values *g, rl_bound *b, V hx, int number) {
+static bool cell_fits(rl_values *g, rl_op_call *b, V hx, int number) {
     V input = X(0), w_ih = X(2), w_hh = X(3);
     const char *const flat = "Dimension out of range (expected to be in range of [-1, 0], but got 1)";
     if (NDIM(input) < 2 || NDIM(hx) < 1 || NDIM(w_ih) < 2 || NDIM(w_hh) < 2)
@@ -251,7 +251,7 @@ static bool cell_fits(rl_values *g, rl_bound *b, V hx, int number) {
     return !FAILED;
 }
 
-static void cell_run(rl_values *g, rl_bound *b, int mode, V state, V cell, V results[3]) {
+static void cell_run(rl_values *g, rl_op_call *b, int mode, V state, V cell, V results[3]) {
     rnn_layer one = {.input = OP(unsqueeze, X(0), INT(0)),
                      .state = state,
                      .cell = cell,
@@ -263,7 +263,7 @@ static void cell_run(rl_values *g, rl_bound *b, int mode, V state, V cell, V res
     if (!FAILED) rnn_layer_run(g, &one, results);
 }
 
-static V next_state(rl_values *g, rl_bound *b, int mode) {
+static V next_state(rl_values *g, rl_op_call *b, int mode) {
     V results[3] = {0};
     if (!cell_fits(g, b, X(1), 0)) return NONE;
     if (mode == RL_RNN_TANH && !rl_is_float(rl_value_tensor(X(0))->dtype)) /* of integers: floats */

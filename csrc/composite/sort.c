@@ -7,7 +7,7 @@
 #include <string.h>
 
 COMPOSED(msort) {
-    return OP(sort, X(0), INT(0), TRUTH(false));
+    return OP(sort, X(0), INT(0), BOOLEAN(false));
 }
 
 /* ---- quantiles ---- */
@@ -32,7 +32,7 @@ static V quantile_check(rl_values *g, const char *name, V x, V q) {
         return RAISE(PyExc_RuntimeError, "%s() q tensor must be same dtype as the input tensor", name);
     if (q.tag == RL_TENSOR) {
         V inside = OP(all, OP(logical_and, OP(ge, q, INT(0)), OP(le, q, INT(1))));
-        if (!FAILED && !rl_values_truth(g, inside))
+        if (!FAILED && !rl_values_boolean(g, inside))
             return RAISE(PyExc_RuntimeError, "%s() q values must be in the range [0, 1]", name);
     } else if (!(rl_number(q) >= 0 && rl_number(q) <= 1)) {
         char text[32];
@@ -44,7 +44,7 @@ static V quantile_check(rl_values *g, const char *name, V x, V q) {
 
 /* q as places in sorted lines: (lines ..., number of q) */
 static V ranks_of(rl_values *g, V sorted, V q, bool ignores_nan) {
-    const V last = INT(-1), kept = TRUTH(true);
+    const V last = INT(-1), kept = BOOLEAN(true);
     if (ignores_nan) { /* 0 where all are NaN */
         V numbers = OP(sum, OP(logical_not, OP(isnan, sorted)), last, kept);
         return OP(clamp, OP(mul, q, OP(sub, numbers, INT(1))), INT(0));
@@ -54,7 +54,7 @@ static V ranks_of(rl_values *g, V sorted, V q, bool ignores_nan) {
     return OP(where, OP(any, OP(isnan, sorted), last, kept), NUM((double)end), ranks);
 }
 
-static V quantile(rl_values *g, rl_bound *b, bool ignores_nan) {
+static V quantile(rl_values *g, rl_op_call *b, bool ignores_nan) {
     const char *name = ignores_nan ? "nanquantile" : "quantile";
     V x = X(0), q = X(1);
     int64_t dim = GIVEN(2) ? X(2).u.i : 0;
@@ -76,7 +76,7 @@ static V quantile(rl_values *g, rl_bound *b, bool ignores_nan) {
     if (q.tag != RL_TENSOR)
         q = OP(full, INTS(ones, 1), q, DTYPE(rl_value_tensor(x)->dtype), NONE, DEVICE_OF(x));
     if (NDIM(lines) == 0) lines = OP(unsqueeze, lines, INT(0));
-    V sorted = OP(sort, lines, INT(-1), TRUTH(false)), ranks = ranks_of(g, sorted, q, ignores_nan);
+    V sorted = OP(sort, lines, INT(-1), BOOLEAN(false)), ranks = ranks_of(g, sorted, q, ignores_nan);
     if (how == LOWER) ranks = OP(floor, ranks);
     if (how == HIGHER) ranks = OP(ceil, ranks);
     if (how == NEAREST) ranks = OP(round, ranks);
@@ -115,7 +115,7 @@ COMPOSED(nanquantile_number) {
 
 /* ---- bincount ---- */
 /* the one element of x; -1: failed */
-static int64_t whole_number(rl_values *g, V x) {
+static int64_t integer_number(rl_values *g, V x) {
     RL_OWNED PyObject *number = FAILED ? NULL : rl_scalar_get(x.u.t);
     const int64_t n = number ? PyLong_AsLongLong(number) : -1;
     if (!number || PyErr_Occurred()) VALUES->failed = true;
@@ -132,12 +132,12 @@ COMPOSED(bincount) {
         V device = INT(rl_value_tensor(x)->device * 256 + rl_value_tensor(x)->device_index + 1);
         return OP(full, INTS(&bins, 1), INT(0), DTYPE(RL_I64), NONE, device);
     }
-    if (counts && whole_number(g, OP(min, x)) < 0 && !FAILED) x = NONE;
+    if (counts && integer_number(g, OP(min, x)) < 0 && !FAILED) x = NONE;
     if (NDIM(x) != 1)
         return RAISE(PyExc_RuntimeError, "bincount only supports 1-d non-negative integral inputs.");
     if (GIVEN(1) && (NDIM(weights) != 1 || NUMEL(weights) != NUMEL(x)))
         return RAISE(PyExc_RuntimeError, "weights should be 1-d and have the same length as input");
-    const int64_t most = counts ? whole_number(g, OP(max, x)) : 0;
+    const int64_t most = counts ? integer_number(g, OP(max, x)) : 0;
     if (most >= bins) bins = most == INT64_MAX ? most : most + 1;
     if (GIVEN(1) && rl_value_tensor(weights)->dtype != RL_F32) weights = OP(to_copy, weights, DTYPE(RL_F64));
     return OP(bin_counts, x, weights, INT(bins));
@@ -153,7 +153,7 @@ static int rank(int dtype) {
 static int common_dtype(V line, V value) {
     const int a = rl_value_tensor(line)->dtype;
     if (value.tag != RL_TENSOR) {
-        const int b = value.tag == RL_TRUTH ? RL_BOOL : value.tag == RL_INT ? RL_I64 : rl_dtype_default();
+        const int b = value.tag == RL_BOOLEAN ? RL_BOOL : value.tag == RL_INT ? RL_I64 : rl_dtype_default();
         return rank(b) > rank(a) ? b : a;
     }
     const int b = rl_value_tensor(value)->dtype;
@@ -176,7 +176,7 @@ static V search_places(rl_values *g, V line, V value, bool right, bool narrow) {
         return OP(zeros_like, value, DTYPE(narrow ? RL_I32 : RL_I64));
     const int dtype = common_dtype(line, value);
     V places =
-        OP(search_places, as_dtype(g, value, dtype, line), as_dtype(g, line, dtype, line), TRUTH(right));
+        OP(search_places, as_dtype(g, value, dtype, line), as_dtype(g, line, dtype, line), BOOLEAN(right));
     return narrow ? OP(to_copy, places, DTYPE(RL_I32)) : places;
 }
 
@@ -196,7 +196,7 @@ static V sorter_checked(rl_values *g, V line, V sorter) {
     if (NUMEL(sorter) == 0 || NDIM(line) == 0) return line;
     V inside = OP(logical_and, OP(ge, sorter, INT(0)), OP(lt, sorter, INT(SIZE(line, -1))));
     V all = OP(all, inside);
-    if (!FAILED && !rl_values_truth(g, all))
+    if (!FAILED && !rl_values_boolean(g, all))
         return RAISE(PyExc_RuntimeError, "torch.searchsorted(): sorter index out of range");
     return OP(gather, line, INT(-1), sorter);
 }
@@ -207,7 +207,7 @@ static bool dims_match(V line, V value) {
     return match;
 }
 
-static V searchsorted(rl_values *g, rl_bound *b) {
+static V searchsorted(rl_values *g, rl_op_call *b) {
     V line = X(0), value = X(1);
     char have[RL_DIMS_TEXT], got[RL_DIMS_TEXT];
     const bool right = X(3).u.i != 0;
@@ -247,7 +247,7 @@ COMPOSED(searchsorted_scalar) {
     return searchsorted(g, b);
 }
 
-static V bucketize(rl_values *g, rl_bound *b) {
+static V bucketize(rl_values *g, rl_op_call *b) {
     if (NDIM(X(1)) != 1)
         return RAISE(PyExc_RuntimeError, "boundaries tensor must be 1 dimension, but got dim(%d)",
                      NDIM(X(1)));
@@ -269,8 +269,8 @@ static V isin(rl_values *g, V elements, V tests, bool invert) {
     if (refused.tag == RL_TENSOR && rl_value_tensor(refused)->dtype == RL_BOOL)
         return RAISE(PyExc_RuntimeError, "Unsupported input type encountered for isin(): Bool");
     V line = OP(reshape, as_dtype(g, tests, dtype, elements), INTS(&flat, 1));
-    V sorted = OP(sort, line, INT(0), TRUTH(false));
-    return OP(search_members, as_dtype(g, elements, dtype, tests), sorted, TRUTH(invert));
+    V sorted = OP(sort, line, INT(0), BOOLEAN(false));
+    return OP(search_members, as_dtype(g, elements, dtype, tests), sorted, BOOLEAN(invert));
 }
 COMPOSED(isin) {
     return isin(g, X(0), X(1), X(3).u.i != 0);

@@ -1,6 +1,6 @@
 /* Views, and copies where no view will do: shapes, dimensions, parts. */
 #include "compose.h"
-#include "history/node.h"
+#include "autograd_graph/node.h"
 #include "core/error.h"
 #include "core/view.h"
 #include "ops/shapes.h"
@@ -8,13 +8,13 @@
 #include <string.h>
 
 static PyObject *clone_as(PyObject *x, int64_t format) {
-    rl_slot args[2] = {rl_value_of(x), INT(format)};
+    rl_value args[2] = {rl_value_of(x), INT(format)};
     return rl_op_run(RL_OP_clone, args, 2);
 }
 
 /* x.view(sizes), or a contiguous copy's view where strides do not allow it */
-static PyObject *reshape_to(PyObject *x, rl_slot size) {
-    rl_slot args[2] = {rl_value_of(x), size};
+static PyObject *reshape_to(PyObject *x, rl_value size) {
+    rl_value args[2] = {rl_value_of(x), size};
     int64_t shape[RL_MAX_DIMS];
     PyObject *view = rl_op_run(RL_OP_view, args, 2);
     if (view || !PyErr_ExceptionMatches(PyExc_RuntimeError) || rl_is_contiguous(&((rl_tensor *)x)->v))
@@ -62,11 +62,11 @@ COMPOSED_AS_IT_IS(flatten) {
         }
     n++;
     for (int64_t d = end + 1; d < x->ndim; d++) shape[n++] = x->shape[d];
-    return reshape_to(tensor_of(b, 0), (rl_slot){.tag = RL_INTS, .n = n, .u.ints = shape});
+    return reshape_to(tensor_of(b, 0), (rl_value){.tag = RL_INTS, .n = n, .u.ints = shape});
 }
 
 static PyObject *narrow_piece(PyObject *x, int64_t dim, int64_t start, int64_t length) {
-    rl_slot args[4] = {rl_value_of(x), INT(dim), INT(start), INT(length)};
+    rl_value args[4] = {rl_value_of(x), INT(dim), INT(start), INT(length)};
     return rl_op_run(RL_OP_narrow, args, 4);
 }
 
@@ -87,7 +87,7 @@ static int piece_put_steal(PyObject *pieces, int64_t i, PyObject *piece) {
 }
 static PyObject *pieces_give(PyObject **pieces) {
     if (*pieces) PyObject_GC_Track(*pieces);
-    return rl_give(pieces);
+    return rl_move(pieces);
 }
 
 static PyObject *cut(PyObject *x, int64_t dim, const int64_t *sizes, int64_t n, int64_t each) {
@@ -102,15 +102,15 @@ static PyObject *cut(PyObject *x, int64_t dim, const int64_t *sizes, int64_t n, 
 }
 
 static PyObject *pieces_of(PyObject *x, int64_t dim, const int64_t *sizes, int64_t n, int64_t each) {
-    int grad = rl_here.grad;
-    rl_here.grad = 0;
+    int grad = rl_tls.grad;
+    rl_tls.grad = 0;
     PyObject *pieces = cut(x, dim, sizes, n, each);
-    rl_here.grad = grad;
-    return rl_history_pieces((rl_tensor *)x, pieces, sizes ? "SplitWithSizesBackward0" : "SplitBackward0",
-                             dim, RL_PIECES_CAT);
+    rl_tls.grad = grad;
+    return rl_graph_pieces((rl_tensor *)x, pieces, sizes ? "SplitWithSizesBackward0" : "SplitBackward0", dim,
+                           RL_PIECES_CAT);
 }
 
-static int wrap_of(rl_bound *b, int arg, int64_t *dim, const char *name) {
+static int wrap_of(rl_op_call *b, int arg, int64_t *dim, const char *name) {
     const rl_view *x = b->k.arg[0].u.t;
     *dim = b->k.arg[arg].u.i;
     if (x->ndim == 0) {
@@ -138,7 +138,7 @@ COMPOSED_AS_IT_IS(chunk) {
 COMPOSED_AS_IT_IS(split) {
     int64_t dim, total = 0;
     char text[RL_DIMS_TEXT];
-    const rl_slot *s = &b->k.arg[1];
+    const rl_value *s = &b->k.arg[1];
     if (wrap_of(b, 2, &dim, "split") < 0) return NULL;
     int64_t size = rl_tensor_arg(&b->k, 0)->shape[dim];
     if (s->tag == RL_INTS) {
@@ -177,11 +177,11 @@ COMPOSED_AS_IT_IS(split) {
     return pieces_of(tensor_of(b, 0), dim, NULL, n, s->u.i);
 }
 
-static PyObject *slices_of(rl_slot x, int64_t dim) {
-    int64_t n = rl_slot_tensor(&x)->shape[dim];
+static PyObject *slices_of(rl_value x, int64_t dim) {
+    int64_t n = rl_value_view(&x)->shape[dim];
     RL_OWNED PyObject *slices = pieces_new(n);
     for (int64_t i = 0; slices && i < n; i++) {
-        rl_slot args[3] = {x, INT(dim), INT(i)};
+        rl_value args[3] = {x, INT(dim), INT(i)};
         if (piece_put_steal(slices, i, rl_op_run(RL_OP_select, args, 3)) < 0) return NULL;
     }
     return pieces_give(&slices);
@@ -190,15 +190,15 @@ static PyObject *slices_of(rl_slot x, int64_t dim) {
 COMPOSED_AS_IT_IS(unbind) {
     int64_t dim;
     if (wrap_of(b, 1, &dim, "unbind") < 0) return NULL;
-    int grad = rl_here.grad;
-    rl_here.grad = 0;
+    int grad = rl_tls.grad;
+    rl_tls.grad = 0;
     PyObject *slices = slices_of(b->k.arg[0], dim);
-    rl_here.grad = grad;
-    return rl_history_pieces((rl_tensor *)tensor_of(b, 0), slices, "UnbindBackward0", dim, RL_PIECES_STACK);
+    rl_tls.grad = grad;
+    return rl_graph_pieces((rl_tensor *)tensor_of(b, 0), slices, "UnbindBackward0", dim, RL_PIECES_STACK);
 }
 
 /* ---- dimensions in another order, and one dimension as several ---- */
-static int wrapped_dims(const rl_slot *s, int ndim, const char *what, int64_t *dims) {
+static int wrapped_dims(const rl_value *s, int ndim, const char *what, int64_t *dims) {
     char text[RL_DIMS_TEXT];
     uint64_t seen = 0;
     int n = s->tag == RL_INTS ? s->n : 1;
@@ -220,7 +220,7 @@ static int wrapped_dims(const rl_slot *s, int ndim, const char *what, int64_t *d
     return n;
 }
 
-static V movedim(rl_values *g, rl_bound *b) {
+static V movedim(rl_values *g, rl_op_call *b) {
     const V *from = &X(1), *to = &X(2);
     int64_t source[RL_MAX_DIMS], place[RL_MAX_DIMS], order[RL_MAX_DIMS];
     int ndim = NDIM(X(0)), n_from = from->tag == RL_INTS ? from->n : 1, n_to = to->tag == RL_INTS ? to->n : 1;
@@ -384,7 +384,7 @@ COMPOSED(tensor_split_tensor) {
 }
 
 /* along a dimension that the name says */
-static V split_along(rl_values *g, rl_bound *b, int least, int64_t dim) {
+static V split_along(rl_values *g, rl_op_call *b, int least, int64_t dim) {
     V x = X(0), where = X(1);
     const char *name = b->schema->op->name;
     if (NDIM(x) < least)
@@ -477,7 +477,7 @@ COMPOSED(sum_to_size) {
     if (!fits)
         return RAISE(PyExc_RuntimeError, "size {%s} is not expandable to size {%s}.",
                      rl_dims_text(wanted, want, n), rl_dims_text(have, x->shape, x->ndim));
-    V sum = any ? OP(sum, X(0), INTS(dims, reduced), TRUTH(true)) : X(0);
+    V sum = any ? OP(sum, X(0), INTS(dims, reduced), BOOLEAN(true)) : X(0);
     return more ? OP(view, sum, INTS(want, n)) : any ? sum : OP(alias, X(0));
 }
 

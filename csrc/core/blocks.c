@@ -36,7 +36,7 @@ enum { CACHED = 0 };
 enum { CACHED = 1 };
 #endif
 enum { CLASSES = 248, CLASS_NONE = 255, CUT_AT_ONCE = 64 };
-#define MOST_KEPT   ((size_t)1 << 38) /* the end of the last class is above it */
+#define MAX_KEPT    ((size_t)1 << 38) /* the end of the last class is above it */
 #define PAGES_FROM  ((size_t)2 << 20) /* from here on from the system itself, on huge pages */
 #define DEFAULT_CAP ((size_t)1 << 30)
 
@@ -208,7 +208,7 @@ static __attribute__((noinline)) block *fresh_block(size_t size, rl_block_use us
     return NULL;
 }
 
-void *rl_block_take_whole(rl_count bytes, rl_block_use use) {
+void *rl_block_alloc_bytes(rl_count bytes, rl_block_use use) {
     if (RL_UNLIKELY(bytes.n < 0)) return rl_alloc(bytes, 1); /* which says so */
     size_t size = (size_t)bytes.n;
     int c = CLASS_NONE;
@@ -242,7 +242,7 @@ static __attribute__((noinline)) size_t shrink(size_t cap) {
     }
 }
 
-void rl_block_give(void *taken) {
+void rl_block_free(void *taken) {
     block *b = taken;
     bool keep = b->size_class != CLASS_NONE, above = false;
     b->older = NULL;
@@ -324,7 +324,7 @@ static void fork_release(void) {
 void rl_blocks_init(void) {
     const char *wanted = getenv("RUSHLIGHT_CACHE_BYTES");
     size_t eighth = memory_here() / 8, cap = eighth < DEFAULT_CAP ? eighth : DEFAULT_CAP;
-    if (wanted && *wanted >= '0' && *wanted <= '9') cap = number_of(wanted, MOST_KEPT);
+    if (wanted && *wanted >= '0' && *wanted <= '9') cap = number_of(wanted, MAX_KEPT);
     cache.cap = rl_fence_mode ? 0 : cap;
     pthread_atfork(fork_hold, fork_release, fork_release); /* a child has only the thread that forks */
 }

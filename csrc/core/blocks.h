@@ -1,4 +1,4 @@
-/* Blocks of memory of any size, kept when they are given back: storages and scratch stand on them. */
+/* The block cache: allocates memory blocks for storages and scratch, and keeps freed blocks for reuse. */
 #ifndef RL_CORE_BLOCKS_H
 #define RL_CORE_BLOCKS_H
 #include "fence.h"
@@ -14,9 +14,9 @@ static inline int rl_block_header(rl_block_use use) {
 
 /* At least so many bytes, the header among them; NULL and RL_MEMORY pending. Any thread, with or without the
  * GIL. */
-void *rl_block_take_whole(rl_count bytes, rl_block_use use);
-static inline void *rl_block_take(rl_count data, rl_block_use use) {
-    return rl_block_take_whole(rl_count_plus(data, rl_block_header(use)), use);
+void *rl_block_alloc_bytes(rl_count bytes, rl_block_use use);
+static inline void *rl_block_alloc(rl_count data, rl_block_use use) {
+    return rl_block_alloc_bytes(rl_count_plus(data, rl_block_header(use)), use);
 }
 /* The data of a block: behind its header, unless a fence is to stand in front of it. Then the header is an
  * allocation of its own, and a pointer to the data lies RL_BLOCK_LINK bytes in front of it. */
@@ -26,7 +26,7 @@ static inline void *rl_block_data(void *block, rl_block_use use) {
     return RL_UNLIKELY(rl_fence_mode == RL_FENCE_FRONT) ? *(void **)(header - RL_BLOCK_LINK)
                                                         : header + rl_block_header(use);
 }
-void rl_block_give(void *block);
+void rl_block_free(void *block);
 /* What is written behind the first `used` bytes of a large block is needed no more: its pages go back to the
  * system until somebody writes there again. */
 void rl_block_hollow(void *block, size_t used);

@@ -1,7 +1,7 @@
 /* Drivers of devices other than the CPU. */
 #ifndef RL_CORE_DEVICE_H
 #define RL_CORE_DEVICE_H
-#include "contract/device.h"
+#include "kernel_abi/device.h"
 
 /* A device extension brings its memory and its kernels. What waits or takes long lets others run Python
  * meanwhile, by the two functions that `python` was given. */

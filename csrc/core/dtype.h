@@ -1,7 +1,7 @@
 /* Names and properties of dtypes; the default one. */
 #ifndef RL_CORE_DTYPE_H
 #define RL_CORE_DTYPE_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 const char *rl_dtype_name(int dtype);     /* "float32" */
 const char *rl_dtype_title(int dtype);    /* "Float", as PyTorch's messages say */

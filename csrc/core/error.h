@@ -1,7 +1,7 @@
 /* The pending error of this thread, which the dispatcher raises. */
 #ifndef RL_CORE_ERROR_H
 #define RL_CORE_ERROR_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 rl_status rl_error_set(rl_error kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
 rl_error rl_error_kind(void); /* 0 when none is pending */

@@ -25,7 +25,7 @@
  * memory; when it is used up, or the system has no more mappings, the rest gets plain memory. */
 int rl_fence_mode = RL_FENCE_OFF;
 
-enum { FILL_SLACK = 0xb7, FILL_FRESH = 0xa5, MOST_LIVE = 24000, BUCKETS = 1 << 14 };
+enum { FILL_SLACK = 0xb7, FILL_FRESH = 0xa5, MAX_LIVE = 24000, BUCKETS = 1 << 14 };
 typedef struct entry {
     struct entry *next;
     char *block;
@@ -139,7 +139,7 @@ static void block_close(char *block, size_t bytes) {
 static char *addresses_take(size_t bytes) {
     char *start = NULL;
     pthread_mutex_lock(&arena.lock);
-    if (arena.live < MOST_LIVE && bytes < (size_t)(arena.end - arena.free) - 2 * arena.page) {
+    if (arena.live < MAX_LIVE && bytes < (size_t)(arena.end - arena.free) - 2 * arena.page) {
         start = arena.free + arena.page;
         arena.free = start + bytes;
     }

@@ -1,7 +1,7 @@
 /* Fences: RUSHLIGHT_FENCE=1 or 2 puts every block of memory beside a page that nobody may touch. */
 #ifndef RL_CORE_FENCE_H
 #define RL_CORE_FENCE_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 enum { RL_FENCE_OFF, RL_FENCE_BEHIND, RL_FENCE_FRONT };
 extern int rl_fence_mode;

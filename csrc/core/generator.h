@@ -2,7 +2,7 @@
 #ifndef RL_CORE_GENERATOR_H
 #define RL_CORE_GENERATOR_H
 #include <pthread.h>
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 typedef struct {
     rl_generator g;

@@ -1,7 +1,7 @@
 /* Allocations, counts of what lives, and failures made on purpose. */
 #ifndef RL_CORE_MEMORY_H
 #define RL_CORE_MEMORY_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 void *rl_alloc(rl_count n, size_t itemsize); /* 64-byte aligned; NULL and RL_MEMORY pending */
 void *rl_alloc_zero(rl_count n, size_t itemsize);

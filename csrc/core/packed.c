@@ -92,7 +92,7 @@ void *rl_packed_find(rl_call *k, const rl_view *v, uint64_t key) {
 void rl_packed_free(rl_packed *p) {
     while (p) {
         rl_packed *next = p->next;
-        rl_block_give(p->block);
+        rl_block_free(p->block);
         rl_free(p);
         p = next;
     }
@@ -104,7 +104,7 @@ void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size
     if (k->device != RL_CPU) return NULL;
     if ((writes & RL_WRITERS) || is_exported(v->storage) || !packed_of_view(&of, v)) return NULL;
     rl_packed *p = rl_alloc(RL_COUNT(1), sizeof *p);
-    char *block = p ? rl_block_take(rl_count_times(n, itemsize), RL_BLOCK_SCRATCH) : NULL;
+    char *block = p ? rl_block_alloc(rl_count_times(n, itemsize), RL_BLOCK_SCRATCH) : NULL;
     if (!block) { /* packing is only a help: the call goes on in scratch */
         rl_error_clear();
         rl_free(p);

@@ -28,7 +28,7 @@ static rl_status call_fail(rl_call *k, rl_error kind, const char *format, ...) {
     va_end(args);
     return rl_error_set(kind, "%s", text);
 }
-static bool no_vendor(void) {
+static bool no_onednn(void) {
     return false;
 }
 static rl_services services = {
@@ -41,7 +41,7 @@ static rl_services services = {
     .packed_find = rl_packed_find,
     .packed_new = rl_packed_new,
     .packed_ready = rl_packed_ready,
-    .vendor = no_vendor,
+    .onednn = no_onednn,
     .tf32 = RL_TF32_CONV,
 };
 static int isa_at_start;
@@ -62,8 +62,8 @@ void rl_services_init(void) {
     isa_at_start = services.isa;
 }
 
-void rl_services_vendor(bool (*open)(void)) {
-    services.vendor = open;
+void rl_services_onednn(bool (*open)(void)) {
+    services.onednn = open;
 }
 
 void rl_services_deterministic(bool on, bool fill_unset) {
@@ -106,7 +106,7 @@ typedef struct {
 _Static_assert(sizeof(device_scratch) <= RL_SCRATCH_HEADER, "the head of a block of scratch");
 
 static scratch *scratch_block(rl_call *k, rl_count bytes) {
-    scratch *block = rl_block_take(bytes, RL_BLOCK_SCRATCH);
+    scratch *block = rl_block_alloc(bytes, RL_BLOCK_SCRATCH);
     if (!block) return NULL;
     block->rooms = NULL;
     block->next = k->scratch_;
@@ -117,12 +117,12 @@ static scratch *scratch_block(rl_call *k, rl_count bytes) {
 static void *scratch_on_device(rl_call *k, rl_count n, size_t itemsize) {
     const rl_device_driver *driver = rl_device_driver_get(k->device);
     rl_count bytes = rl_count_times(n, itemsize);
-    device_scratch *s = rl_block_take(RL_COUNT(0), RL_BLOCK_SCRATCH);
+    device_scratch *s = rl_block_alloc(RL_COUNT(0), RL_BLOCK_SCRATCH);
     if (!s) return NULL;
     /* more than an address can have: the driver says that it is too much */
     void *mem = driver->alloc(k->device_index, bytes.n ? (size_t)bytes.n : 1, k->stream);
     if (!mem) {
-        rl_block_give(s);
+        rl_block_free(s);
         rl_device_failed(driver);
         return NULL;
     }
@@ -229,7 +229,7 @@ void rl_call_end(rl_call *k) {
         } else if (RL_UNLIKELY(block->rooms != NULL)) {
             rooms_end(block->rooms);
         }
-        rl_block_give(block);
+        rl_block_free(block);
     }
     if (RL_UNLIKELY(k->packing_ || k->n_used_)) rl_packed_leave(k);
 }

@@ -1,12 +1,12 @@
 /* What the core does for a kernel while it runs. */
 #ifndef RL_CORE_SERVICES_H
 #define RL_CORE_SERVICES_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 void rl_services_init(
     void); /* asks the CPU what it can; RUSHLIGHT_ISA=avx2|none limits the instruction set */
 /* What svc->vendor asks from now on; any thread, with or without the GIL. */
-void rl_services_vendor(bool (*open)(void));
+void rl_services_onednn(bool (*open)(void));
 void rl_services_deterministic(bool on, bool fill_unset);
 void rl_services_tf32(bool matmul, bool conv); /* at first: convolutions alone, as in PyTorch */
 int rl_services_isa(void);                     /* RL_ISA_* that kernels may use */

@@ -93,7 +93,7 @@ rl_status rl_storage_share(rl_storage *s) {
     size_t room = rl_storage_room(s);
     if (rl_storage_is_shared(s)) return RL_OK;
     if (s->device != RL_CPU) return rl_error_set(RL_RUNTIME, "_share_fd_: only available on CPU");
-    if (s->exports > s->foreign || s->readers > 0 || rl_storage_pinned(s))
+    if (s->exports > s->foreign || s->readers > 0 || rl_storage_in_use(s))
         return rl_error_set(RL_RUNTIME, "cannot move a storage while its memory is in use elsewhere");
     mapping *m = mapping_fresh(room);
     if (!m) return RL_FAIL;

@@ -1,7 +1,7 @@
 /* Memory that processes share: files without a name, which one process hands to another. */
 #ifndef RL_CORE_SHARED_H
 #define RL_CORE_SHARED_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 /* Moves the bytes, and with them all views, into such a file. */
 rl_status rl_storage_share(rl_storage *s);

@@ -17,7 +17,7 @@ typedef struct {
 _Static_assert(sizeof(home) <= RL_STORAGE_HEADER, "the bytes follow the header in one block");
 
 static rl_storage *storage_block(int64_t nbytes) {
-    home *h = rl_block_take(RL_COUNT(nbytes), RL_BLOCK_STORAGE);
+    home *h = rl_block_alloc(RL_COUNT(nbytes), RL_BLOCK_STORAGE);
     if (!h) return NULL;
     /* gcc clears up to 64 bytes by vector stores, more by `rep stos`, which starts slowly */
     enum { HALF = 64 };
@@ -32,8 +32,8 @@ static void *home_of(rl_storage *s) {
     return (char *)s - offsetof(home, s);
 }
 
-static void storage_block_give(rl_storage *s) {
-    rl_block_give(home_of(s));
+static void storage_block_free(rl_storage *s) {
+    rl_block_free(home_of(s));
 }
 
 /* The bytes of n elements; -1 with RL_MEMORY pending when they are more than an address can have. */
@@ -155,7 +155,7 @@ rl_status rl_view_allocate(rl_view *v) {
     return v->storage ? RL_OK : RL_FAIL;
 }
 
-rl_storage *rl_storage_keep(rl_storage *s) {
+rl_storage *rl_storage_retain(rl_storage *s) {
     __atomic_add_fetch(&s->refs, 1, __ATOMIC_RELAXED);
     return s;
 }
@@ -173,21 +173,21 @@ static inline bool storage_watched(const rl_storage *s) { /* by weak references 
 static bool weak_close(rl_storage *s);
 
 /* Whoever has the only reference needs no other thread to hear of it, unless a weak one may become strong. */
-void rl_storage_drop(rl_storage *s) {
+void rl_storage_release(rl_storage *s) {
     if (!s) return;
     if ((__atomic_load_n(&s->refs, __ATOMIC_ACQUIRE) > 1 || RL_UNLIKELY(storage_watched(s))) &&
         __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     if (RL_UNLIKELY(s->packed != NULL)) rl_packed_free(s->packed);
     storage_release_mem(s);
-    if (RL_LIKELY(!storage_watched(s)) || weak_close(s)) storage_block_give(s);
+    if (RL_LIKELY(!storage_watched(s)) || weak_close(s)) storage_block_free(s);
 }
 
 static rl_storage *weak_less(uintptr_t weak);
 
-void rl_storage_weak_drop(uintptr_t weak) {
+void rl_storage_weak_release(uintptr_t weak) {
     rl_storage *dead = weak_less(weak);
-    if (dead) storage_block_give(dead);
+    if (dead) storage_block_free(dead);
 }
 
 void *rl_storage_bytes(rl_storage *s, int mode) {
@@ -216,15 +216,15 @@ size_t rl_storage_room(const rl_storage *s) {
 
 int rl_kernels_beside;
 
-/* To wait for memory may let others run Python: `pins` keeps them from this storage. */
+/* To wait for memory may let others run Python: `in_use` keeps them from this storage. */
 static rl_status storage_move_on_device(rl_storage *s, size_t nbytes) {
     const rl_device_driver *driver = rl_device_driver_get(s->device);
     const size_t room = rl_storage_room(s), kept = nbytes < room ? nbytes : room;
-    s->pins++;
+    s->in_use++;
     rl_kernels_beside++;
     device_block *b = driver ? device_block_new(driver, s->device_index, false, nbytes) : NULL;
     rl_kernels_beside--;
-    s->pins--;
+    s->in_use--;
     if (!b) return RL_FAIL;
     const rl_place to = {b->mem, s->device, s->device_index}, from = {s->mem_, s->device, s->device_index};
     if (driver->copy(&to, &from, kept, true) != RL_OK) {
@@ -238,18 +238,18 @@ static rl_status storage_move_on_device(rl_storage *s, size_t nbytes) {
 static rl_status storage_move(rl_storage *s, int64_t nbytes) {
     size_t room = rl_storage_room(s);
     if (s->device != RL_CPU) return storage_move_on_device(s, (size_t)nbytes);
-    void *block = rl_block_take(RL_COUNT(nbytes), RL_BLOCK_SCRATCH);
+    void *block = rl_block_alloc(RL_COUNT(nbytes), RL_BLOCK_SCRATCH);
     if (!block) return RL_FAIL;
     char *mem = rl_block_data(block, RL_BLOCK_SCRATCH);
     memcpy(mem, s->mem_, (size_t)nbytes < room ? (size_t)nbytes : room);
-    rl_storage_move_steal(s, mem, rl_block_give, block);
+    rl_storage_move_steal(s, mem, rl_block_free, block);
     return RL_OK;
 }
 
-bool rl_storage_pinned(rl_storage *s) {
-    if (s->pins > 0 && !rl_kernels_beside)
-        s->pins = 0; /* by threads of the parent, when this process was forked */
-    return s->pins > 0;
+bool rl_storage_in_use(rl_storage *s) {
+    if (s->in_use > 0 && !rl_kernels_beside)
+        s->in_use = 0; /* by threads of the parent, when this process was forked */
+    return s->in_use > 0;
 }
 
 /* Tensors that see more than what is left keep seeing it, so memory never shrinks below them. */
@@ -257,7 +257,7 @@ rl_status rl_storage_resize(rl_storage *s, rl_count bytes) {
     int64_t room = (int64_t)rl_storage_room(s), reach = s->refs > 1 && s->device != RL_META ? room : 0;
     int64_t wanted = bytes.n > reach ? bytes.n : reach;
     if (!s->resizable) return rl_error_set(RL_RUNTIME, "Trying to resize storage that is not resizable");
-    if (s->exports > 0 || s->readers > 0 || rl_storage_pinned(s))
+    if (s->exports > 0 || s->readers > 0 || rl_storage_in_use(s))
         return rl_error_set(RL_RUNTIME, "cannot resize a storage while its memory is in use elsewhere");
     if (s->device != RL_META && wanted != room && storage_move(s, wanted) != RL_OK) return RL_FAIL;
     s->nbytes = (size_t)bytes.n;
@@ -281,12 +281,12 @@ void rl_storage_unexport(rl_storage *s) {
 
 static void slice_free(void *root) {
     rl_storage_unexport(root);
-    rl_storage_drop(root);
+    rl_storage_release(root);
 }
 
 /* Each of the two may be written through the other, so nothing is cached for either. */
 rl_storage *rl_storage_part(rl_storage *root, size_t at, size_t nbytes) {
-    rl_storage_export(rl_storage_keep(root));
+    rl_storage_export(rl_storage_retain(root));
     char *mem = root->mem_ ? (char *)root->mem_ + at : NULL;
     rl_storage *s = rl_storage_borrow(mem, nbytes, slice_free, root);
     if (!s) return NULL;
@@ -329,7 +329,7 @@ static entry **entry_of(uintptr_t weak) {
     return at;
 }
 
-static void weak_count(rl_storage *s, int32_t n) { /* rl_storage_drop looks without the lock */
+static void weak_count(rl_storage *s, int32_t n) { /* rl_storage_release looks without the lock */
     __atomic_store_n(&s->weak, n, __ATOMIC_RELAXED);
 }
 

@@ -1,7 +1,7 @@
-/* Blocks of memory that views share. */
+/* Storages: reference-counted blocks of memory that views share. */
 #ifndef RL_CORE_STORAGE_H
 #define RL_CORE_STORAGE_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 rl_storage *rl_storage_new(rl_count n, size_t itemsize); /* CPU, uninitialised; NULL and RL_MEMORY pending */
 /* Memory of somebody else; free(owner) is called once when the last user is gone, also when this fails. */
@@ -10,10 +10,10 @@ void rl_storage_lend(rl_storage *s, void *mem, size_t nbytes); /* s itself is th
 rl_storage *rl_storage_part(rl_storage *root, size_t at, size_t nbytes); /* the same memory */
 rl_storage *rl_storage_on(int device, int index, rl_count n, size_t itemsize);
 rl_status rl_view_allocate(rl_view *v); /* a storage on v's device for v->numel elements */
-rl_storage *rl_storage_keep(rl_storage *s);
-void rl_storage_drop(rl_storage *s);
+rl_storage *rl_storage_retain(rl_storage *s);
+void rl_storage_release(rl_storage *s);
 extern int rl_kernels_beside; /* kernels that run without the GIL, which guards it; none after a fork */
-bool rl_storage_pinned(rl_storage *s);
+bool rl_storage_in_use(rl_storage *s);
 rl_status rl_storage_resize(rl_storage *s, rl_count nbytes);
 void *rl_storage_bytes(rl_storage *s, int mode); /* the whole block; mode as for rl_data */
 void rl_storage_export(rl_storage *s);           /* somebody outside may write from now on ... */
@@ -24,7 +24,7 @@ size_t rl_storage_room(const rl_storage *s); /* the bytes that are there: tensor
 /* The bytes have been copied to `mem`, where they and all views are from now on; free(owner) gives it back.
  */
 void rl_storage_move_steal(rl_storage *s, void *mem, void (*free)(void *), void *owner);
-void rl_storage_weak_drop(uintptr_t weak); /* gives a weak reference back */
+void rl_storage_weak_release(uintptr_t weak); /* gives a weak reference back */
 
 /* ---- weak references to storages ----
  * they tell whether it lives, and keep nothing of it but the head. */

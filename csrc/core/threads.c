@@ -289,7 +289,7 @@ int rl_threads_lend(rl_call *k, int n) {
  * A thread takes the pieces of its own lane, whose memory its core has seen in the call before, then those
  * that the others have not come to: another process on a core costs a piece and not the whole half. Which
  * thread takes which piece is chance, so no result may depend on it. */
-enum { REGION_NS = 10000, REGION_MOST_NS = 5 * REGION_NS, PROBE_EVERY = 32, PIECE_NS = 2500, PIECES = 4 };
+enum { REGION_NS = 10000, REGION_MAX_NS = 5 * REGION_NS, PROBE_EVERY = 32, PIECE_NS = 2500, PIECES = 4 };
 static int64_t region = REGION_NS;
 
 enum { LANES = 64 };
@@ -342,7 +342,7 @@ static double now_ns(void) {
 }
 
 static void region_measure(int threads) {
-    double best = REGION_MOST_NS / 6;
+    double best = REGION_MAX_NS / 6;
     for (int i = 0; i < 3; i++) { /* the first one starts the threads, or wakes them */
         double start = now_ns();
         job_start(threads, threads, PIECE_NS, nothing, NULL);
@@ -359,7 +359,7 @@ int64_t rl_threads_region(void) {
 
 static void region_probe(const rl_call *k, double work) {
     static int32_t calls;
-    if (k->threads <= 1 || work < REGION_NS || work > REGION_MOST_NS) return;
+    if (k->threads <= 1 || work < REGION_NS || work > REGION_MAX_NS) return;
     if (__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED) % PROBE_EVERY == 0) region_measure(k->threads);
 }
 

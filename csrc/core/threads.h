@@ -1,7 +1,7 @@
 /* How many threads a call uses, and their parallel loops. */
 #ifndef RL_CORE_THREADS_H
 #define RL_CORE_THREADS_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 void rl_threads_load(void);  /* finds libgomp once; without it all runs serially */
 int rl_threads_get(void);    /* how many a call may use */

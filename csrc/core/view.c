@@ -87,7 +87,7 @@ bool rl_looks_channels_last(const rl_view *v) {
 
 int64_t rl_stride_scaled(int64_t stride, int64_t n) {
     int64_t step;
-    return __builtin_mul_overflow(stride, n, &step) || step > RL_MOST_STRIDE ? stride : step;
+    return __builtin_mul_overflow(stride, n, &step) || step > RL_MAX_STRIDE ? stride : step;
 }
 
 static inline bool is_channels_last_of(const rl_view *v, int ndim) {
@@ -222,7 +222,7 @@ rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int
     if (rl_dims_numel(shape, ndim) < 0)
         return rl_error_set(RL_RUNTIME, "numel: integer multiplication overflow");
     for (int i = 0; i < ndim; i++) /* nobody walks along a size of 1, but kernels multiply its stride */
-        if (strides[i] > RL_MOST_STRIDE && (size_t)strides[i] > nbytes)
+        if (strides[i] > RL_MAX_STRIDE && (size_t)strides[i] > nbytes)
             return rl_error_set(RL_RUNTIME, "as_strided: strides %s lead beyond all memory",
                                 rl_dims_text(steps, strides, ndim));
     return RL_OK;

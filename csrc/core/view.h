@@ -1,7 +1,7 @@
 /* Shapes and strides. */
 #ifndef RL_CORE_VIEW_H
 #define RL_CORE_VIEW_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 rl_status rl_view_dims(rl_view *v,
                        int ndim); /* room for ndim dims; v->shape and v->strides may be stale before */
@@ -20,7 +20,7 @@ void rl_dims_ordered(const rl_view *const *views, int n, const int64_t *shape, i
 /* `like` is as large: the strides of a dense tensor in its order */
 void rl_strides_as(rl_view *v, const rl_view *like);
 /* stride times n, or the stride itself where nobody walks that far: kernels count all strides in bytes */
-#define RL_MOST_STRIDE ((int64_t)1 << 47)
+#define RL_MAX_STRIDE ((int64_t)1 << 47)
 int64_t rl_stride_scaled(int64_t stride, int64_t n);
 enum { RL_FORMAT_CONTIGUOUS, RL_FORMAT_CHANNELS_LAST, RL_FORMAT_CHANNELS_LAST_3D, RL_FORMAT_PRESERVE };
 bool rl_is_channels_last(const rl_view *v);             /* of four dims, dense */

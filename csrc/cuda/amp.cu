@@ -16,17 +16,17 @@ __global__ void __launch_bounds__(CUDA_THREADS)
 
 template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    unscale_along(cuda_walk w, void *p, int dtype, const float *factor, float *found) {
+    unscale_along(cuda_iter w, void *p, int dtype, const float *factor, float *found) {
     CUDA_EACH(i, w) {
         int64_t at[1];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         unscale_at<C>(dtype, p, at[0], *factor, found);
     }
 }
 
 /* do all lie on one GPU, a list of gradients and these? */
 static bool are_together(const rl_call *k, const rl_view *const *views, int n) {
-    const rl_slot *grads = &k->arg[0];
+    const rl_value *grads = &k->arg[0];
     const rl_view *first = views[0];
     for (int i = 1; i < n; i++)
         if (views[i]->device != first->device || views[i]->device_index != first->device_index) return false;
@@ -38,7 +38,7 @@ static bool are_together(const rl_call *k, const rl_view *const *views, int n) {
 }
 
 CUDA_KERNEL(cuda_amp_unscale) { /* (grads, found_inf, inv_scale) */
-    const rl_slot *grads = &k->arg[0];
+    const rl_value *grads = &k->arg[0];
     const rl_view *numbers[2] = {rl_in(k, 1), rl_in(k, 2)};
     int now = -1, next = -1;
     if (!are_together(k, numbers, 2)) return RL_UNSUPPORTED;
@@ -62,7 +62,7 @@ CUDA_KERNEL(cuda_amp_unscale) { /* (grads, found_inf, inv_scale) */
                 CUDA_LAUNCH((unscale_listed<float>), l.first[l.n], CUDA_THREADS, stream, l, now, factor,
                             found);
         },
-        [&](const cuda_walk &w, cuda_list_shape shape, const rl_view *const *views, cudaStream_t stream) {
+        [&](const cuda_iter &w, cuda_list_shape shape, const rl_view *const *views, cudaStream_t stream) {
             void *p = rl_data(views[0], RL_WRITE);
             if (next == RL_F64)
                 CUDA_LAUNCH((unscale_along<double>), shape.blocks, shape.threads, stream, w, p, next, factor,

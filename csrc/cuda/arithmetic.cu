@@ -90,7 +90,7 @@ template <> struct arith<int64_t> : cuda_job<int64_t> {
 static rl_status scaled(rl_call *k, int op) {
     const int dtype = rl_in(k, 0)->dtype, tag = k->arg[2].tag;
     cuda_numbers numbers = {{1}, {1}};
-    if (tag == RL_TRUTH && dtype != RL_BOOL)
+    if (tag == RL_BOOLEAN && dtype != RL_BOOL)
         return rl_fail(k, RL_RUNTIME, "Boolean alpha only supported for Boolean results.");
     if (tag == RL_FLOAT && !rl_is_float(dtype))
         return rl_fail(k, RL_RUNTIME,
@@ -441,10 +441,10 @@ template <class T> struct choice {
 };
 template <class T>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    where_elements(cuda_walk w, T *out, cuda_operand<int64_t> mask, choice<T> yes, choice<T> no) {
+    where_elements(cuda_iter w, T *out, cuda_operand<int64_t> mask, choice<T> yes, choice<T> no) {
     CUDA_EACH(i, w) {
         int64_t at[4];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         if (cuda_read(mask, at[1]) != 0)
             out[at[0]] = yes.at ? yes.at[at[2]] : yes.number;
         else
@@ -458,18 +458,18 @@ template <class T> static choice<T> choice_of(const rl_view *v) {
     if (v->device == RL_CPU) x = {nullptr, *at};
     return x;
 }
-template <class T> static void where_launch(rl_call *k, const cuda_walk &w, const rl_view *const *views) {
-    CUDA_LAUNCH((where_elements<T>), cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
+template <class T> static void where_launch(rl_call *k, const cuda_iter &w, const rl_view *const *views) {
+    CUDA_LAUNCH((where_elements<T>), cuda_iter_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
                 (T *)rl_data(views[0], RL_WRITE), cuda_operand_of<int64_t>(views[1]), choice_of<T>(views[2]),
                 choice_of<T>(views[3]));
 }
 
 CUDA_KERNEL(cuda_where) {
     const rl_view *views[] = {k->out[0], rl_in(k, 0), rl_in(k, 1), rl_in(k, 2)};
-    cuda_walk w;
+    cuda_iter w;
     for (int i = 1; i < 4; i++)
         if (!cuda_can_read(views[0], views[i])) return RL_UNSUPPORTED;
-    if (!cuda_walk_make_along(&w, views, 4)) return RL_UNSUPPORTED;
+    if (!cuda_iter_make_along(&w, views, 4)) return RL_UNSUPPORTED;
     if (w.numel == 0) return RL_OK;
     if (rl_cuda_begin(k, views[0]) != RL_OK) return RL_FAIL;
     switch (rl_itemsize(views[0]->dtype)) {

@@ -37,7 +37,7 @@ static __device__ __forceinline__ offsets batch_seek(const attention &a, int64_t
 template <class C>
 static __device__ __forceinline__ C element(const attention &a, const offsets &o, int i, int64_t row,
                                             int64_t col) {
-    return product_load<C>(a.m[i].dtype, a.m[i].at, o.at[i] + row * a.m[i].row + col * a.m[i].col);
+    return gemm_load<C>(a.m[i].dtype, a.m[i].at, o.at[i] + row * a.m[i].row + col * a.m[i].col);
 }
 template <class C>
 static __device__ __forceinline__ void put(const attention &a, const offsets &o, int i, int64_t row,

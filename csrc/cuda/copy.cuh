@@ -1,9 +1,8 @@
-/* Moves of elements from place to place: walks whose dims a kernel sets by itself, and the copies that run
- * along them. */
+/* Copies and cast copies: iterators whose dims a kernel sets itself, and the copies that follow them. */
 #ifndef RL_CUDA_COPY_H
 #define RL_CUDA_COPY_H
 #include "device.h"
-#include "walk.cuh"
+#include "strided_iterator.cuh"
 #include <string.h>
 
 /* ---- dims and steps that are no tensor's, outermost first ---- */
@@ -25,19 +24,20 @@ static inline void cuda_dims_add(cuda_dims *dims, int64_t size, int64_t step0, i
     dims->size[dims->ndim++] = size;
 }
 /* in the order of operand 0's memory; false: more dims than a launch carries */
-bool cuda_dims_walk(cuda_walk *w, cuda_dims *dims, int nops);
+bool cuda_dims_iter(cuda_iter *w, cuda_dims *dims, int nops);
 
 /* ---- X(bytes of an element, a type of that size) ---- */
 #define CUDA_SIZES(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t) X(16, ulonglong2)
 
 /* operand 0 takes what operand 1 has, cast where the dtypes differ; RL_UNSUPPORTED: no such cast */
-rl_status cuda_move(rl_call *k, const cuda_walk &w, void *to, int to_dtype, const void *from, int from_dtype);
-/* ... of one size by tiles, where that is what the walk needs; false: it is not. After rl_cuda_begin */
-bool cuda_move_turned(rl_call *k, const cuda_walk &w, void *to, const void *from, int64_t item);
-rl_status cuda_move_dims(rl_call *k, cuda_dims *dims, void *to, int to_dtype, const void *from,
+rl_status cuda_cast_copy(rl_call *k, const cuda_iter &w, void *to, int to_dtype, const void *from,
                          int from_dtype);
+/* ... of one size by tiles, where that is what the walk needs; false: it is not. After rl_cuda_begin */
+bool cuda_cast_copy_transposed(rl_call *k, const cuda_iter &w, void *to, const void *from, int64_t item);
+rl_status cuda_cast_copy_dims(rl_call *k, cuda_dims *dims, void *to, int to_dtype, const void *from,
+                              int from_dtype);
 /* a view takes what another one of the same device has, which stretches to it */
-rl_status cuda_move_views(rl_call *k, const rl_view *to, const rl_view *from);
+rl_status cuda_cast_copy_views(rl_call *k, const rl_view *to, const rl_view *from);
 /* out[0] takes what argument 0 has, unless it is that: operators that change a part work in place */
 rl_status cuda_start(rl_call *k);
 /* A view's elements in row-major order: its own memory where they lie so, else a copy; NULL: failed. */
@@ -47,7 +47,7 @@ const void *cuda_gapless(rl_call *k, const rl_view *v);
 /* The bits of a number in a dtype: argument `arg` is a number, or a 0-D tensor of the CPU. PyTorch's error
  * where the dtype does not hold it. */
 rl_status cuda_element(rl_call *k, int arg, int dtype, uint64_t *bits);
-rl_status cuda_fill_walk(rl_call *k, const cuda_walk &w, void *to, int64_t item, const uint64_t *element);
+rl_status cuda_fill_iter(rl_call *k, const cuda_iter &w, void *to, int64_t item, const uint64_t *element);
 rl_status cuda_fill_view(rl_call *k, const rl_view *to, const uint64_t *element); /* two words */
 template <class T> static inline T cuda_from_words(const uint64_t *words) {
     T value;

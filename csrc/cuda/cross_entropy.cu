@@ -1,6 +1,6 @@
 /* Negative log likelihood and its gradient. Reductions: 0 none, 1 mean, 2 sum. */
 #include "cuda/reduce/reduce.cuh"
-#include "walk.cuh"
+#include "strided_iterator.cuh"
 
 enum { NONE, MEAN };
 
@@ -78,10 +78,10 @@ template <class C> struct nll_fold {
 };
 
 template <class C>
-__global__ void __launch_bounds__(CUDA_THREADS) nll_each(nll l, cuda_walk w, void *out, void *total_weight) {
+__global__ void __launch_bounds__(CUDA_THREADS) nll_each(nll l, cuda_iter w, void *out, void *total_weight) {
     CUDA_EACH(i, w) {
         int64_t at[3], c;
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         cuda_store(l.dtype, out, at[2], class_at(l, at[0], &c) ? loss_of<C>(l, at[1], c) : 0);
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) cuda_store<C>(l.dtype, total_weight, 0, 0);
@@ -96,10 +96,10 @@ template <class C> static rl_status nll_sum(rl_call *k, const nll &l, const rl_v
         nll_fold<C>{l, rl_int(k, 3) == MEAN, rl_data(k->out[0], RL_WRITE), rl_data(k->out[1], RL_WRITE)});
 }
 template <class C> static rl_status nll_values(rl_call *k, const nll &l, const rl_view *const *views) {
-    cuda_walk w;
-    if (!cuda_walk_make(&w, views, 3)) return RL_UNSUPPORTED;
+    cuda_iter w;
+    if (!cuda_iter_make(&w, views, 3)) return RL_UNSUPPORTED;
     if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
-    const unsigned blocks = w.numel ? cuda_walk_blocks(&w) : 1;
+    const unsigned blocks = w.numel ? cuda_iter_blocks(&w) : 1;
     CUDA_LAUNCH((nll_each<C>), blocks, CUDA_THREADS, (cudaStream_t)k->stream, l, w,
                 rl_data(k->out[0], RL_WRITE), rl_data(k->out[1], RL_WRITE));
     return rl_cuda_end(k);
@@ -121,20 +121,20 @@ CUDA_KERNEL(cuda_nll_loss) {
 /* ---- backward: operands are the gradient of x, the target, the gradient of the output, the class ---- */
 template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    nll_back(nll l, cuda_walk w, void *to, const void *grad, const void *total_weight) {
+    nll_back(nll l, cuda_iter w, void *to, const void *grad, const void *total_weight) {
     const C factor = total_weight ? 1 / cuda_load<C>(l.dtype, total_weight, 0) : 1;
     CUDA_EACH(i, w) {
         int64_t at[4], c;
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const bool counts = class_at(l, at[1], &c) && c == at[3];
         const C value = counts ? -weight_of<C>(l, c) * (factor * cuda_load<C>(l.dtype, grad, at[2])) : 0;
         cuda_store(l.dtype, to, at[0], value);
     }
 }
 
-template <class C> static rl_status nll_backward(rl_call *k, const nll &l, const cuda_walk &w) {
+template <class C> static rl_status nll_backward(rl_call *k, const nll &l, const cuda_iter &w) {
     if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
-    CUDA_LAUNCH((nll_back<C>), cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, l, w,
+    CUDA_LAUNCH((nll_back<C>), cuda_iter_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, l, w,
                 rl_data(k->out[0], RL_WRITE), rl_const_data(rl_in(k, 0)),
                 rl_int(k, 4) == MEAN ? rl_const_data(rl_in(k, 6)) : nullptr);
     return rl_cuda_end(k);
@@ -143,14 +143,14 @@ template <class C> static rl_status nll_backward(rl_call *k, const nll &l, const
 CUDA_KERNEL(cuda_nll_loss_backward) {
     const rl_view *out = k->out[0];
     cuda_subview target, grad, number;
-    cuda_walk w;
+    cuda_iter w;
     nll l;
     if (out->numel == 0) return RL_OK;
     cuda_subview_spread(&target, rl_in(k, 2), out, all_but_classes(out));
     cuda_subview_spread(&grad, rl_in(k, 0), out, all_but_classes(out));
     cuda_subview_number(&number, out, ~all_but_classes(out));
     const rl_view *views[4] = {out, &target.view, &grad.view, &number.view};
-    if (!cuda_walk_make_along(&w, views, 4)) return RL_UNSUPPORTED;
+    if (!cuda_iter_make_along(&w, views, 4)) return RL_UNSUPPORTED;
     if (nll_begin(k, &l, 2, out) != RL_OK) return RL_FAIL;
     return out->dtype == RL_F64 ? nll_backward<double>(k, l, w) : nll_backward<float>(k, l, w);
 }

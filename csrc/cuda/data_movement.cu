@@ -11,12 +11,12 @@ static void *element_at(void *p, int64_t i, int64_t item) {
 /* out[0] takes argument 0, element by element of these dims */
 static rl_status move_all(rl_call *k, cuda_dims *dims, int64_t first) {
     const rl_view *x = rl_in(k, 0), *out = k->out[0];
-    return cuda_move_dims(k, dims, rl_data(out, RL_WRITE), out->dtype,
-                          element_at(rl_const_data(x), first, rl_itemsize(x->dtype)), x->dtype);
+    return cuda_cast_copy_dims(k, dims, rl_data(out, RL_WRITE), out->dtype,
+                               element_at(rl_const_data(x), first, rl_itemsize(x->dtype)), x->dtype);
 }
 
 CUDA_KERNEL(cuda_cat) {
-    const rl_slot *list = &k->arg[0];
+    const rl_value *list = &k->arg[0];
     const rl_view *out = k->out[0];
     const int64_t dim = k->attr[0], item = rl_itemsize(out->dtype);
     int64_t at = 0;
@@ -27,7 +27,7 @@ CUDA_KERNEL(cuda_cat) {
         cuda_dims dims = cuda_dims_none();
         for (int d = 0; d < v->ndim; d++) cuda_dims_add(&dims, v->shape[d], out->strides[d], v->strides[d]);
         void *to = element_at(rl_data(out, RL_WRITE), at * out->strides[dim], item);
-        const rl_status status = cuda_move_dims(k, &dims, to, out->dtype, rl_const_data(v), v->dtype);
+        const rl_status status = cuda_cast_copy_dims(k, &dims, to, out->dtype, rl_const_data(v), v->dtype);
         if (status != RL_OK) return status;
         at += v->shape[dim];
     }
@@ -86,7 +86,7 @@ static rl_status roll_box(rl_call *k, const rolling *r, uint64_t box, void *to, 
             to = element_at(to, r->shift[d] * r->step[0][d], item);
         cuda_dims_add(&dims, again ? r->shift[d] : moved, r->step[0][d], r->step[1][d]);
     }
-    return cuda_move_dims(k, &dims, to, dtype, from, dtype);
+    return cuda_cast_copy_dims(k, &dims, to, dtype, from, dtype);
 }
 
 static rl_status roll_boxes(rl_call *k, const rolling *r, void *to, const void *from) {
@@ -141,8 +141,8 @@ CUDA_KERNEL(cuda_diag) {
     const int64_t along = matrix->strides[0] + matrix->strides[1], step = line->strides[0];
     cuda_dims_add(&dims, line->numel, reads ? step : along, reads ? along : step);
     if (reads) return move_all(k, &dims, first);
-    return cuda_move_dims(k, &dims, element_at(rl_data(out, RL_WRITE), first, item), x->dtype,
-                          rl_const_data(x), x->dtype);
+    return cuda_cast_copy_dims(k, &dims, element_at(rl_data(out, RL_WRITE), first, item), x->dtype,
+                               rl_const_data(x), x->dtype);
 }
 
 /* ---- pixels: the wide picture (..., C, H, r, W, r) and the deep one (..., C, r, r, H, W) ---- */
@@ -196,10 +196,10 @@ typedef struct {
 } triangle;
 
 template <class T>
-__global__ void __launch_bounds__(CUDA_THREADS) keep_triangle(cuda_walk w, triangle t, T *to, const T *from) {
+__global__ void __launch_bounds__(CUDA_THREADS) keep_triangle(cuda_iter w, triangle t, T *to, const T *from) {
     CUDA_EACH(i, w) {
         int64_t at[2];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const int64_t above = i % t.columns - i / t.columns % t.rows; /* the main diagonal */
         const bool kept = t.lower ? above <= t.diagonal : above >= t.diagonal;
         to[at[0]] = kept ? from[at[1]] : T();
@@ -209,14 +209,14 @@ __global__ void __launch_bounds__(CUDA_THREADS) keep_triangle(cuda_walk w, trian
 static rl_status keep(rl_call *k, bool lower) {
     const rl_view *views[2] = {k->out[0], rl_in(k, 0)}, *x = views[1];
     triangle t = {x->shape[x->ndim - 2], x->shape[x->ndim - 1], rl_int(k, 1), lower};
-    cuda_walk w;
+    cuda_iter w;
     if (x->numel == 0) return RL_OK;
-    if (!cuda_walk_make(&w, views, 2)) return RL_UNSUPPORTED;
+    if (!cuda_iter_make(&w, views, 2)) return RL_UNSUPPORTED;
     if (rl_cuda_begin(k, views[0]) != RL_OK) return RL_FAIL;
     switch (rl_itemsize(x->dtype)) {
 #define X(bytes, T)                                                                                          \
     case bytes:                                                                                              \
-        CUDA_LAUNCH((keep_triangle<T>), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, t,         \
+        CUDA_LAUNCH((keep_triangle<T>), cuda_iter_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, t,         \
                     (T *)rl_data(views[0], RL_WRITE), (const T *)rl_const_data(x));                          \
         break;
         CUDA_SIZES(X)
@@ -260,11 +260,11 @@ static __device__ int64_t pad_source(const pad_dim &d, int mode, int64_t i) {
 
 template <class T>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    pad_elements(cuda_walk w, pad_plan plan, T *to, const T *from, T constant) {
+    pad_elements(cuda_iter w, pad_plan plan, T *to, const T *from, T constant) {
     CUDA_EACH(i, w) {
         int64_t at[1], source = 0, rest = i;
         bool inside = true;
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         CUDA_ROLLED
         for (int d = plan.ndim - 1; d >= 0; d--) {
             const pad_dim &p = plan.dim[d];
@@ -293,7 +293,7 @@ static bool plan_make(pad_plan *plan, const rl_call *k, const rl_view *small, co
 }
 
 static rl_ints pad_numbers(const rl_call *k, int arg) {
-    const rl_slot *s = &k->arg[arg];
+    const rl_value *s = &k->arg[arg];
     return {s->u.ints, s->tag == RL_INTS ? s->n : 0};
 }
 
@@ -301,16 +301,16 @@ CUDA_KERNEL(cuda_pad) {
     const rl_view *x = rl_in(k, 0), *out = k->out[0];
     uint64_t constant[2] = {0, 0};
     pad_plan plan;
-    cuda_walk w;
+    cuda_iter w;
     if (k->arg[3].tag != RL_NONE && cuda_element(k, 3, x->dtype, constant) != RL_OK) return RL_FAIL;
     if (out->numel == 0) return RL_OK;
-    if (!plan_make(&plan, k, x, out, x->strides, pad_numbers(k, 1)) || !cuda_walk_make(&w, &out, 1))
+    if (!plan_make(&plan, k, x, out, x->strides, pad_numbers(k, 1)) || !cuda_iter_make(&w, &out, 1))
         return RL_UNSUPPORTED;
     if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
     switch (rl_itemsize(x->dtype)) {
 #define X(bytes, T)                                                                                          \
     case bytes:                                                                                              \
-        CUDA_LAUNCH((pad_elements<T>), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, plan,       \
+        CUDA_LAUNCH((pad_elements<T>), cuda_iter_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, plan,       \
                     (T *)rl_data(out, RL_WRITE), (const T *)rl_const_data(x), cuda_from_words<T>(constant)); \
         break;
         CUDA_SIZES(X)
@@ -352,11 +352,11 @@ static __device__ pad_run run_of(const pad_dim &d, int mode, int64_t at, int run
 
 template <class T, class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    pad_gradient(cuda_walk w, pad_plan plan, T *to, const T *grad) {
+    pad_gradient(cuda_iter w, pad_plan plan, T *to, const T *grad) {
     CUDA_EACH(i, w) {
         int64_t at[1], place[PADDED], lead = 0, rest = i;
         C sum = 0;
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         CUDA_UNROLL
         for (int d = PADDED - 1; d >= 0; d--) {
             place[d] = rest % plan.dim[d].size;
@@ -399,16 +399,16 @@ CUDA_KERNEL(cuda_pad_backward) {
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
     const rl_ints pad = pad_numbers(k, 2);
     pad_plan plan;
-    cuda_walk w;
+    cuda_iter w;
     if (out->numel == 0) return RL_OK;
-    if (!plan_make(&plan, k, out, grad, grad->strides, pad) || !cuda_walk_make(&w, &out, 1))
+    if (!plan_make(&plan, k, out, grad, grad->strides, pad) || !cuda_iter_make(&w, &out, 1))
         return RL_UNSUPPORTED;
     plan_turn(&plan, pad.n / 2);
     if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
     switch (out->dtype) {
 #define X(tag, T, C)                                                                                         \
     case tag:                                                                                                \
-        CUDA_LAUNCH((pad_gradient<T, C>), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, plan,    \
+        CUDA_LAUNCH((pad_gradient<T, C>), cuda_iter_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, plan,    \
                     (T *)rl_data(out, RL_WRITE), (const T *)rl_const_data(grad));                            \
         break;
         CUDA_FLOAT_DTYPES(X)

@@ -2,7 +2,7 @@
  * kernel needs around its launch. Compiled as C and as C++. */
 #ifndef RL_CUDA_DEVICE_H
 #define RL_CUDA_DEVICE_H
-#include "contract/device.h"
+#include "kernel_abi/device.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,7 @@
 /* Distances between rows: Note [Distances] in kernels/shared/distance.h. A thread for each distance; going
  * back, one for each number of a row, which gathers from all distances of its row in one order. */
 #include "device.h"
-#include "walk.cuh"
+#include "strided_iterator.cuh"
 #include "kernels/shared/distance.h"
 
 /* A view that stretches over batches: offsets of the first CUDA_DIMS - 2 dims, and steps of the last two. */
@@ -78,7 +78,7 @@ template <class C> __device__ C join(const distance_job &j, C sum, C gap) {
     case RL_P_COUNT: return sum + (gap != 0 ? (gap == gap ? (C)1 : gap) : (C)0);
     case RL_P_SUM: return sum + gap;
     case RL_P_SQUARE: return sum + gap * gap;
-    case RL_P_MOST: return gap > sum ? gap : sum;
+    case RL_P_LINF: return gap > sum ? gap : sum;
     default: return sum + pow(gap, (C)j.p);
     }
 }
@@ -114,7 +114,7 @@ template <class C> __device__ C slope(const distance_job &d, C gap, C grad, C di
     switch (d.order) {
     case RL_P_SUM: return sign * grad;
     case RL_P_SQUARE: return gap * (grad / distance);
-    case RL_P_MOST: return size == distance ? sign * grad : (C)0;
+    case RL_P_LINF: return size == distance ? sign * grad : (C)0;
     default: return gap == 0 ? (C)0 : sign * grad * pow(size / distance, (C)(d.p - 1));
     }
 }

@@ -3,7 +3,7 @@
 #define RL_CUDA_ELEMENTWISE_H
 #include "block_reduce.cuh"
 #include "device.h"
-#include "walk.cuh"
+#include "strided_iterator.cuh"
 
 /* Note [Elementwise kernels]
  * Operators of one family share a kernel for each type that they compute in: float, double, int64. The family
@@ -83,8 +83,8 @@ __device__ void cuda_read_vector(const cuda_operand<C> &from, int64_t step, int6
 
 /* the results of elements i to i + V - 1 of one strip */
 template <class F, class C, int N, int V>
-__device__ void cuda_compute_strip(const cuda_walk &w, const cuda_inputs<C, N> &in, const F &f, int64_t i,
-                                   C (&y)[V]) {
+__device__ void cuda_compute_loop(const cuda_iter &w, const cuda_inputs<C, N> &in, const F &f, int64_t i,
+                                  C (&y)[V]) {
     C x[N][V];
     CUDA_UNROLL
     for (int op = 0; op < N; op++) cuda_read_vector(in.of[op], w.step[op + 1][0], i, x[op]);
@@ -92,11 +92,11 @@ __device__ void cuda_compute_strip(const cuda_walk &w, const cuda_inputs<C, N> &
 }
 /* that of element i, which lies anywhere; where the result goes */
 template <class F, class C, int N>
-__device__ int64_t cuda_compute_one(const cuda_walk &w, const cuda_inputs<C, N> &in, const F &f, int64_t i,
+__device__ int64_t cuda_compute_one(const cuda_iter &w, const cuda_inputs<C, N> &in, const F &f, int64_t i,
                                     C (&y)[1]) {
     int64_t at[N + 1];
     C x[N][1];
-    cuda_walk_seek(w, i, at);
+    cuda_iter_seek(w, i, at);
     CUDA_UNROLL
     for (int op = 0; op < N; op++) cuda_read_vector(in.of[op], 1, at[op + 1], x[op]);
     f(x, y);
@@ -110,13 +110,13 @@ __device__ int64_t cuda_compute_one(const cuda_walk &w, const cuda_inputs<C, N> 
 
 template <class F, class C, int N>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    cuda_elements(cuda_walk w, cuda_result out, cuda_inputs<C, N> in, F f) {
+    cuda_elements(cuda_iter w, cuda_result out, cuda_inputs<C, N> in, F f) {
     enum { V = F::VECTOR, TILE = CUDA_THREADS * V };
     for (int64_t first = blockIdx.x * (int64_t)TILE; first < w.numel; first += gridDim.x * (int64_t)TILE) {
         if (V > 1 && w.is_flat && first + TILE <= w.numel) {
             const int64_t i = first + threadIdx.x * V;
             C y[V] = {};
-            cuda_compute_strip(w, in, f, i, y);
+            cuda_compute_loop(w, in, f, i, y);
             cuda_store_vector(out.dtype, out.at, i, y);
             continue;
         }
@@ -146,7 +146,7 @@ template <class C, int N> static cuda_inputs<C, N> cuda_inputs_of(const rl_view 
 }
 
 template <class F, class C>
-static void cuda_elements_launch(const rl_call *k, cuda_walk w, const rl_view *const *views,
+static void cuda_elements_launch(const rl_call *k, cuda_iter w, const rl_view *const *views,
                                  const cuda_numbers &numbers, int op) {
     const F f = cuda_job_of<F, C>(views, numbers, op);
     const rl_view *out = views[0];
@@ -172,9 +172,9 @@ static rl_status cuda_elementwise(rl_call *k, const rl_view *const *views, int o
     const bool floats = cuda_can_compute<float>(views, inputs),
                doubles = cuda_can_compute<double>(views, inputs),
                ints = Floats::HAS_INTS && cuda_can_compute<int64_t>(views, inputs);
-    cuda_walk w;
+    cuda_iter w;
     if (!floats && !doubles && !ints) return RL_UNSUPPORTED;
-    if (!cuda_walk_make_along(&w, views, inputs + 1)) return RL_UNSUPPORTED;
+    if (!cuda_iter_make_along(&w, views, inputs + 1)) return RL_UNSUPPORTED;
     if (w.numel == 0) return RL_OK;
     if (rl_cuda_begin(k, views[0]) != RL_OK) return RL_FAIL;
     if (floats)
@@ -196,16 +196,16 @@ static rl_status cuda_elementwise(rl_call *k, int op, const cuda_numbers &number
 
 /* One number of all elements: the sum of what a family (Note [Elementwise kernels]) makes of them. First each
  * block's, whose count the sizes alone decide, then that of all blocks: the same bits in every run. */
-enum { CUDA_MOST_SUMS = 1024 };
+enum { CUDA_MAX_SUMS = 1024 };
 
 template <class F, class C, int N>
-__global__ void __launch_bounds__(CUDA_THREADS) cuda_sums(cuda_walk w, C *sums, cuda_inputs<C, N> in, F f) {
+__global__ void __launch_bounds__(CUDA_THREADS) cuda_sums(cuda_iter w, C *sums, cuda_inputs<C, N> in, F f) {
     enum { V = F::VECTOR, TILE = CUDA_THREADS * V };
     C sum = 0;
     for (int64_t first = blockIdx.x * (int64_t)TILE; first < w.numel; first += gridDim.x * (int64_t)TILE) {
         if (V > 1 && w.is_flat && first + TILE <= w.numel) {
             C y[V] = {};
-            cuda_compute_strip(w, in, f, first + threadIdx.x * V, y);
+            cuda_compute_loop(w, in, f, first + threadIdx.x * V, y);
             CUDA_UNROLL
             for (int j = 0; j < V; j++) sum += y[j];
             continue;
@@ -234,14 +234,14 @@ __global__ void __launch_bounds__(CUDA_THREADS)
 template <class F, class C>
 static rl_status cuda_total(rl_call *k, const rl_view *const *views, const rl_view *all, int op,
                             const cuda_numbers &numbers, C divisor) {
-    const rl_view *walked[1 + F::INPUTS] = {all}, *out = views[0];
-    cuda_walk w;
-    for (int i = 1; i <= F::INPUTS; i++) walked[i] = views[i];
-    if (!cuda_can_compute<C>(views, F::INPUTS) || !cuda_walk_make_along(&w, walked, 1 + F::INPUTS))
+    const rl_view *iterated[1 + F::INPUTS] = {all}, *out = views[0];
+    cuda_iter w;
+    for (int i = 1; i <= F::INPUTS; i++) iterated[i] = views[i];
+    if (!cuda_can_compute<C>(views, F::INPUTS) || !cuda_iter_make_along(&w, iterated, 1 + F::INPUTS))
         return RL_UNSUPPORTED;
     const unsigned wanted = cuda_blocks_of((w.numel + F::VECTOR - 1) / F::VECTOR),
-                   blocks = wanted < CUDA_MOST_SUMS ? wanted : (unsigned)CUDA_MOST_SUMS;
-    C *sums = (C *)k->svc->scratch(k, RL_COUNT(CUDA_MOST_SUMS), sizeof *sums);
+                   blocks = wanted < CUDA_MAX_SUMS ? wanted : (unsigned)CUDA_MAX_SUMS;
+    C *sums = (C *)k->svc->scratch(k, RL_COUNT(CUDA_MAX_SUMS), sizeof *sums);
     if (!sums || rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
     if (blocks)
         CUDA_LAUNCH_BLOCKS((cuda_sums<F, C, F::INPUTS>), blocks, CUDA_THREADS, 0, (cudaStream_t)k->stream, w,

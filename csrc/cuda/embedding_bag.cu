@@ -1,5 +1,5 @@
-/* Rows of a table in bags, which begin at offsets of a list of row numbers. Offsets that do not ascend, and
- * rows that are none, are faults of the launch. */
+/* embedding_bag: reduces rows of a table by bags, which begin at offsets of a list of row numbers. Offsets
+ * that do not ascend, and rows that are none, are faults of the launch. */
 #include "block_reduce.cuh"
 #include "copy.cuh"
 #include "cuda/index/ordered_sum.cuh"
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(CUDA_THREADS) sum_bags(bag_lists b, int64_t wo
 }
 template <class T, class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    find_largest(bag_lists b, int64_t work, bag_table<T> t, T *to, int whole_dtype, void *largest) {
+    find_largest(bag_lists b, int64_t work, bag_table<T> t, T *to, int integer_dtype, void *largest) {
     CUDA_EACH_OF(e, work) {
         const int64_t bag = cuda_quotient(e, b.width, b.by_width), column = e - bag * b.width;
         int64_t begin, end, row, at = -1;
@@ -133,12 +133,12 @@ __global__ void __launch_bounds__(CUDA_THREADS)
             at = row;
         }
         to[e] = cuda_cast<T>(most);
-        number_put(whole_dtype, largest, e, at < 0 ? 0 : at);
+        number_put(integer_dtype, largest, e, at < 0 ? 0 : at);
     }
 }
 
 template <class T, class C>
-static void join_bags(const rl_call *k, const bag_lists &b, int whole_dtype, void *largest) {
+static void join_bags(const rl_call *k, const bag_lists &b, int integer_dtype, void *largest) {
     const rl_view *table = rl_in(k, 0), *weights = rl_in(k, 6), *out = k->out[0];
     const unsigned blocks = cuda_blocks_of(out->numel);
     const cudaStream_t s = cuda_stream_of(k);
@@ -147,7 +147,7 @@ static void join_bags(const rl_call *k, const bag_lists &b, int whole_dtype, voi
                             weights ? (const T *)rl_const_data(weights) : nullptr, table->strides[0],
                             table->strides[1], weights ? weights->strides[0] : 0};
     if (b.mode == BAG_MAX)
-        CUDA_LAUNCH((find_largest<T, C>), blocks, CUDA_THREADS, s, b, out->numel, t, to, whole_dtype,
+        CUDA_LAUNCH((find_largest<T, C>), blocks, CUDA_THREADS, s, b, out->numel, t, to, integer_dtype,
                     largest);
     else
         CUDA_LAUNCH((sum_bags<T, C>), blocks, CUDA_THREADS, s, b, out->numel, t, to);

@@ -7,15 +7,15 @@
 /* ==== one number for all elements ==== */
 /* ---- filling ---- */
 template <class T>
-__global__ void __launch_bounds__(CUDA_THREADS) fill_elements(cuda_walk w, T *to, T value) {
+__global__ void __launch_bounds__(CUDA_THREADS) fill_elements(cuda_iter w, T *to, T value) {
     CUDA_EACH(i, w) {
         int64_t at[1];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         to[at[0]] = value;
     }
 }
 
-rl_status cuda_fill_walk(rl_call *k, const cuda_walk &w, void *to, int64_t item, const uint64_t *element) {
+rl_status cuda_fill_iter(rl_call *k, const cuda_iter &w, void *to, int64_t item, const uint64_t *element) {
     if (w.numel == 0) return RL_OK;
     if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
     if (w.is_flat && !element[0] && (item <= 8 || !element[1])) {
@@ -25,7 +25,7 @@ rl_status cuda_fill_walk(rl_call *k, const cuda_walk &w, void *to, int64_t item,
     switch (item) {
 #define X(bytes, T)                                                                                          \
     case bytes:                                                                                              \
-        CUDA_LAUNCH((fill_elements<T>), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, (T *)to,   \
+        CUDA_LAUNCH((fill_elements<T>), cuda_iter_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, (T *)to,   \
                     cuda_from_words<T>(element));                                                            \
         break;
         CUDA_SIZES(X)
@@ -38,12 +38,12 @@ rl_status cuda_fill_walk(rl_call *k, const cuda_walk &w, void *to, int64_t item,
 /* elements that share memory get it once */
 rl_status cuda_fill_view(rl_call *k, const rl_view *to, const uint64_t *element) {
     cuda_dims dims = cuda_dims_none();
-    cuda_walk w;
+    cuda_iter w;
     if (to->numel == 0) return RL_OK;
     for (int d = 0; d < to->ndim; d++)
         if (to->strides[d] != 0) cuda_dims_add(&dims, to->shape[d], to->strides[d]);
-    if (!cuda_dims_walk(&w, &dims, 1)) return RL_UNSUPPORTED;
-    return cuda_fill_walk(k, w, rl_data(to, RL_WRITE), rl_itemsize(to->dtype), element);
+    if (!cuda_dims_iter(&w, &dims, 1)) return RL_UNSUPPORTED;
+    return cuda_fill_iter(k, w, rl_data(to, RL_WRITE), rl_itemsize(to->dtype), element);
 }
 
 /* ---- numbers of a call ---- */
@@ -114,7 +114,7 @@ double cuda_element_number(int dtype, uint64_t bits) {
 }
 
 rl_status cuda_element(rl_call *k, int arg, int dtype, uint64_t *bits) {
-    const rl_slot *s = &k->arg[arg];
+    const rl_value *s = &k->arg[arg];
     if (s->tag == RL_TENSOR) {
         const rl_view *v = s->u.t;
         uint64_t own = 0;
@@ -135,10 +135,10 @@ rl_status cuda_element(rl_call *k, int arg, int dtype, uint64_t *bits) {
 const void *cuda_bits_there(rl_call *k, uint64_t bits, int dtype) {
     const uint64_t element[2] = {bits, 0};
     cuda_dims one = cuda_dims_none();
-    cuda_walk w;
+    cuda_iter w;
     void *there = k->svc->scratch(k, RL_COUNT(1), 16);
-    if (!there || !cuda_dims_walk(&w, &one, 1)) return nullptr;
-    return cuda_fill_walk(k, w, there, rl_itemsize(dtype), element) == RL_OK ? there : nullptr;
+    if (!there || !cuda_dims_iter(&w, &one, 1)) return nullptr;
+    return cuda_fill_iter(k, w, there, rl_itemsize(dtype), element) == RL_OK ? there : nullptr;
 }
 
 const void *cuda_element_there(rl_call *k, int arg, int dtype) {
@@ -149,7 +149,8 @@ const void *cuda_element_there(rl_call *k, int arg, int dtype) {
         return cuda_element(k, arg, dtype, &bits) == RL_OK ? cuda_bits_there(k, bits, dtype) : nullptr;
     if (v->dtype == dtype) return rl_const_data(v);
     void *there = k->svc->scratch(k, RL_COUNT(1), 16);
-    if (!there || cuda_move_dims(k, &one, there, dtype, rl_const_data(v), v->dtype) != RL_OK) return nullptr;
+    if (!there || cuda_cast_copy_dims(k, &one, there, dtype, rl_const_data(v), v->dtype) != RL_OK)
+        return nullptr;
     return there;
 }
 
@@ -188,7 +189,7 @@ CUDA_KERNEL(cuda_ones) {
 CUDA_KERNEL(cuda_fill) {
     const rl_view *value = rl_in(k, 1);
     uint64_t element[2] = {0, 0};
-    if (value && value->device != RL_CPU) return cuda_move_views(k, k->out[0], value);
+    if (value && value->device != RL_CPU) return cuda_cast_copy_views(k, k->out[0], value);
     if (cuda_element(k, 1, k->out[0]->dtype, element) != RL_OK) return RL_FAIL;
     return cuda_fill_view(k, k->out[0], element);
 }
@@ -198,17 +199,17 @@ CUDA_KERNEL(cuda_eye) {
     const int64_t rows = out->shape[0], columns = out->shape[1], step = columns + 1;
     const uint64_t one[2] = {element_bits(out->dtype, true, 1, 0), 0};
     cuda_dims line = cuda_dims_none();
-    cuda_walk w;
+    cuda_iter w;
     cuda_dims_add(&line, rows < columns ? rows : columns, step);
-    if (!cuda_dims_walk(&w, &line, 1)) return RL_UNSUPPORTED;
+    if (!cuda_dims_iter(&w, &line, 1)) return RL_UNSUPPORTED;
     if (cuda_zeros(k) != RL_OK) return RL_FAIL;
-    return cuda_fill_walk(k, w, rl_data(out, RL_WRITE), rl_itemsize(out->dtype), one);
+    return cuda_fill_iter(k, w, rl_data(out, RL_WRITE), rl_itemsize(out->dtype), one);
 }
 
 /* ==== elements that follow from where they stand ==== */
 /* ---- sequences ---- */
 enum sequence_kind {
-    WHOLE,        /* start + step * i in integers, which wrap */
+    INTEGER,      /* start + step * i in integers, which wrap */
     LINE,         /* the same in doubles */
     FROM_ENDS,    /* to the middle from both, so that both are met exactly */
     POWERS,       /* of a base; those are the exponents */
@@ -216,7 +217,7 @@ enum sequence_kind {
 };
 typedef struct {
     int kind;
-    int64_t n, whole_start, whole_step;
+    int64_t n, integer_start, integer_step;
     double start, end, step, base;
 } sequence;
 
@@ -226,8 +227,8 @@ static __device__ double sequence_at(const sequence &s, int64_t i) {
 }
 
 template <class T> __device__ T sequence_element(const sequence &s, int dtype, int64_t i) {
-    if (s.kind == WHOLE)
-        return cuda_cast<T>((int64_t)((uint64_t)s.whole_start + (uint64_t)s.whole_step * (uint64_t)i));
+    if (s.kind == INTEGER)
+        return cuda_cast<T>((int64_t)((uint64_t)s.integer_start + (uint64_t)s.integer_step * (uint64_t)i));
     const double x = sequence_at(s, i);
     if (s.kind == POWERS) return cuda_cast<T>(pow(s.base, x));
     if (s.kind < POWERS) return cuda_cast<T>(x);
@@ -266,12 +267,12 @@ static sequence sequence_of(const rl_call *k, int kind) {
 
 CUDA_KERNEL(cuda_arange) {
     const bool from_zero = k->attr[0] < 0, by_one = k->attr[1] < 0;
-    sequence s = sequence_of(k, rl_is_float(k->out[0]->dtype) ? LINE : WHOLE);
+    sequence s = sequence_of(k, rl_is_float(k->out[0]->dtype) ? LINE : INTEGER);
     s.start = from_zero ? 0 : rl_num(k, 0);
     s.step = by_one ? 1 : rl_num(k, 2);
-    if (s.kind == WHOLE) {
-        s.whole_start = from_zero ? 0 : rl_int(k, 0);
-        s.whole_step = by_one ? 1 : rl_int(k, 2);
+    if (s.kind == INTEGER) {
+        s.integer_start = from_zero ? 0 : rl_int(k, 0);
+        s.integer_step = by_one ? 1 : rl_int(k, 2);
     }
     return write_all(k, s);
 }

@@ -1,5 +1,5 @@
 /* Sliding blocks of images as columns, and back: a thread for each element of the result. */
-#include "contract/window.h"
+#include "kernel_abi/window.h"
 #include "planes.cuh"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Pictures sampled at the places of a grid, and the gradients: Note [Places of a grid]. */
+/* grid_sample and its gradients: Note [Grid points]. */
 #include "block_reduce.cuh"
 #include "cuda/index/ordered_sum.cuh"
 #include "device.h"
@@ -132,7 +132,7 @@ static __device__ __forceinline__ void place_find(const grid_job &job, const cud
     }
 }
 
-/* Note [Places of a grid]: the product over the dims; of dim `by` slopes, and bends where it is `by_too` */
+/* Note [Grid points]: the product over the dims; of dim `by` slopes, and bends where it is `by_too` */
 template <class C>
 static __device__ __forceinline__ C product(const tapped<C> &p, const int (&i)[3], int by, int by_too) {
     C all = 1;
@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(CUDA_THREADS, GRID_BLOCKS(C))
     }
 }
 
-/* The first channel's targets of each place, GRID_MOST of them; all others lie as far behind as their planes.
+/* The first channel's targets of each place, GRID_MAX of them; all others lie as far behind as their planes.
  */
 template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS, GRID_BLOCKS(C))
@@ -233,9 +233,9 @@ __global__ void __launch_bounds__(CUDA_THREADS, GRID_BLOCKS(C))
         const cuda_place here = place_seek(job.places, i);
         tapped<C> place;
         place_find(job, here, &place);
-        const int64_t plane = cuda_planes_dense_first(job.picture, here), first = i * GRID_MOST;
+        const int64_t plane = cuda_planes_dense_first(job.picture, here), first = i * GRID_MAX;
         CUDA_ROLLED
-        for (int j = 0; j < GRID_MOST; j++) {
+        for (int j = 0; j < GRID_MAX; j++) {
             to.key[first + j] = CUDA_NO_TARGET;
             to.order[first + j] = first + j;
         }
@@ -256,7 +256,7 @@ template <class C> struct spread_in_order {
     C *sums;
     __device__ column find(int64_t e) const { return e; }
     __device__ C value(int64_t i, column c) const {
-        const int64_t at = cuda_planes_at(job.result, place_seek(job.places, i / GRID_MOST));
+        const int64_t at = cuda_planes_at(job.result, place_seek(job.places, i / GRID_MAX));
         return weight[i] * cuda_load<C>(job.g.dtype, grad, at + c * job.result.step[CUDA_CHANNEL]);
     }
     __device__ C join(C a, C b) const { return a + b; }
@@ -307,8 +307,8 @@ CUDA_KERNEL(cuda_grid_sampler) {
 }
 
 template <class C> static rl_status add_in_order(rl_call *k, const grid_job &job, C *sums) {
-    const int64_t n = job.places.numel * GRID_MOST, channels = job.picture.size[CUDA_CHANNEL];
-    C *weight = (C *)k->svc->scratch(k, RL_COUNT(job.places.numel, GRID_MOST), sizeof *weight);
+    const int64_t n = job.places.numel * GRID_MAX, channels = job.picture.size[CUDA_CHANNEL];
+    C *weight = (C *)k->svc->scratch(k, RL_COUNT(job.places.numel, GRID_MAX), sizeof *weight);
     cuda_keys room[CUDA_KEY_ROOMS], sorted;
     if (!weight || cuda_keys_room(k, room, n) != RL_OK) return RL_FAIL;
     CUDA_LAUNCH(name_places<C>, blocks_of(job), CUDA_THREADS, (cudaStream_t)k->stream, job, room[0], weight);

@@ -69,7 +69,7 @@ CUDA_KERNEL(cuda_sort_rows) {
         CUDA_LAUNCH((merge_rows), cuda_blocks_of(n), CUDA_THREADS, s, r, n, run, (const int64_t *)order[from],
                     order[!from]);
     cuda_dims_add(&dims, n, out->strides[0], 1);
-    return cuda_move_dims(k, &dims, rl_data(out, RL_WRITE), RL_I64, order[from], RL_I64);
+    return cuda_cast_copy_dims(k, &dims, rl_data(out, RL_WRITE), RL_I64, order[from], RL_I64);
 }
 
 /* ---- runs ---- */
@@ -113,7 +113,7 @@ static rl_status join_bins(rl_call *k, int64_t n, const int64_t *bin, bool skips
     cuda_dims dims = cuda_dims_none();
     cuda_scattering s;
     if (!sums || !from || rl_cuda_begin(k, out) != RL_OK ||
-        cuda_places_flat(k, &s.places, bin, bins) != RL_OK)
+        cuda_indices_flat(k, &s.places, bin, bins) != RL_OK)
         return RL_FAIL;
     s.all = cuda_dims_none();
     cuda_dims_add(&s.all, n, 0, 1, weights ? step_of(weights) : 0);
@@ -124,7 +124,7 @@ static rl_status join_bins(rl_call *k, int64_t n, const int64_t *bin, bool skips
         k, &s, sums, dtype, {from, weights ? (int)weights->dtype : (int)RL_I64, RL_JOIN_ADD, 1, 1, false});
     if (status != RL_OK) return status;
     cuda_dims_add(&dims, bins, step_of(out), 1);
-    return cuda_move_dims(k, &dims, rl_data(out, RL_WRITE), out->dtype, sums, dtype);
+    return cuda_cast_copy_dims(k, &dims, rl_data(out, RL_WRITE), out->dtype, sums, dtype);
 }
 
 /* (input, weights, int bins) */
@@ -137,7 +137,7 @@ CUDA_KERNEL(cuda_bin_counts) {
     int64_t *bin = (int64_t *)k->svc->scratch(k, RL_COUNT(x->numel), sizeof *bin);
     cuda_dims_add(&dims, x->numel, 1, step_of(x));
     if (!bin) return RL_FAIL;
-    const rl_status status = cuda_move_dims(k, &dims, bin, RL_I64, rl_const_data(x), x->dtype);
+    const rl_status status = cuda_cast_copy_dims(k, &dims, bin, RL_I64, rl_const_data(x), x->dtype);
     return status == RL_OK ? join_bins(k, x->numel, bin, false, rl_in(k, 1)) : status;
 }
 
@@ -179,7 +179,7 @@ CUDA_KERNEL(cuda_cell_counts) {
 }
 
 /* ==== histograms of equal bins ==== */
-enum { OWN_BINS = 2048, MOST_RANGES = 256 };
+enum { OWN_BINS = 2048, MAX_RANGES = 256 };
 typedef struct {
     double least, most;
 } value_range;
@@ -190,11 +190,11 @@ struct joined_ranges { /* NaN is both */
 };
 
 __global__ void __launch_bounds__(CUDA_THREADS)
-    find_ranges(cuda_walk w, int dtype, const void *from, value_range *to) {
+    find_ranges(cuda_iter w, int dtype, const void *from, value_range *to) {
     value_range own = {INFINITY, -INFINITY};
     CUDA_EACH(i, w) {
         int64_t at[1];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const double x = cuda_load<double>(dtype, from, at[0]);
         own = joined_ranges()(own, {x, x});
     }
@@ -203,12 +203,12 @@ __global__ void __launch_bounds__(CUDA_THREADS)
 }
 
 /* From the least to the largest element: the one number that the host waits for, as PyTorch does. */
-static rl_status range_find(rl_call *k, const cuda_walk &w, double *found) {
+static rl_status range_find(rl_call *k, const cuda_iter &w, double *found) {
     const rl_view *x = rl_in(k, 0), *out = k->out[0];
-    const unsigned wanted = cuda_walk_blocks(&w),
-                   blocks = wanted < MOST_RANGES ? wanted : (unsigned)MOST_RANGES;
-    value_range ranges[MOST_RANGES];
-    value_range *there = (value_range *)k->svc->scratch(k, RL_COUNT(MOST_RANGES), sizeof *there);
+    const unsigned wanted = cuda_iter_blocks(&w),
+                   blocks = wanted < MAX_RANGES ? wanted : (unsigned)MAX_RANGES;
+    value_range ranges[MAX_RANGES];
+    value_range *there = (value_range *)k->svc->scratch(k, RL_COUNT(MAX_RANGES), sizeof *there);
     if (!there || rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
     CUDA_LAUNCH_BLOCKS((find_ranges), blocks, CUDA_THREADS, 0, cuda_stream_of(k), w, (int)x->dtype,
                        rl_const_data(x), there);
@@ -225,7 +225,7 @@ static rl_status range_find(rl_call *k, const cuda_walk &w, double *found) {
 }
 
 /* the bins' borders, as the input's dtype has them */
-static rl_status borders_find(rl_call *k, const cuda_walk &w, double *found) {
+static rl_status borders_find(rl_call *k, const cuda_iter &w, double *found) {
     found[0] = rl_num(k, 2), found[1] = rl_num(k, 3);
     if (found[0] > found[1]) return rl_fail(k, RL_RUNTIME, "torch.histc: max must be larger than min");
     if (found[0] == found[1] && w.numel && range_find(k, w, found) != RL_OK) return RL_FAIL;
@@ -246,11 +246,11 @@ template <class C> static __device__ int64_t bin_of(int dtype, C x, C least, C m
 }
 
 template <class C>
-__global__ void __launch_bounds__(CUDA_THREADS) count_bins(cuda_walk w, int dtype, const void *from, C least,
+__global__ void __launch_bounds__(CUDA_THREADS) count_bins(cuda_iter w, int dtype, const void *from, C least,
                                                            C most, int64_t bins, unsigned long long *counts) {
     CUDA_EACH(i, w) {
         int64_t at[1];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const int64_t bin = bin_of<C>(dtype, cuda_load<C>(dtype, from, at[0]), least, most, bins);
         if (bin >= 0) atomicAdd(&counts[bin], 1ull);
     }
@@ -258,14 +258,14 @@ __global__ void __launch_bounds__(CUDA_THREADS) count_bins(cuda_walk w, int dtyp
 /* few bins: each block counts in its own, so that threads of others do not wait */
 template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    count_own_bins(cuda_walk w, int dtype, const void *from, C least, C most, int64_t bins,
+    count_own_bins(cuda_iter w, int dtype, const void *from, C least, C most, int64_t bins,
                    unsigned long long *counts) {
     CUDA_SHARED(unsigned, own, [OWN_BINS]);
     for (int64_t bin = threadIdx.x; bin < bins; bin += CUDA_THREADS) own[bin] = 0;
     __syncthreads();
     CUDA_EACH(i, w) {
         int64_t at[1];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const int64_t bin = bin_of<C>(dtype, cuda_load<C>(dtype, from, at[0]), least, most, bins);
         if (bin >= 0) atomicAdd(&own[bin], 1u);
     }
@@ -275,15 +275,15 @@ __global__ void __launch_bounds__(CUDA_THREADS)
 }
 
 template <class C>
-static rl_status count(rl_call *k, const cuda_walk &w, const double *found, unsigned long long *counts) {
+static rl_status count(rl_call *k, const cuda_iter &w, const double *found, unsigned long long *counts) {
     const rl_view *x = rl_in(k, 0);
     const int64_t bins = k->out[0]->numel;
     const cudaStream_t s = cuda_stream_of(k);
     if (bins <= OWN_BINS)
-        CUDA_LAUNCH_BLOCKS((count_own_bins<C>), cuda_walk_blocks(&w), CUDA_THREADS, 0, s, w, (int)x->dtype,
+        CUDA_LAUNCH_BLOCKS((count_own_bins<C>), cuda_iter_blocks(&w), CUDA_THREADS, 0, s, w, (int)x->dtype,
                            rl_const_data(x), (C)found[0], (C)found[1], bins, counts);
     else
-        CUDA_LAUNCH((count_bins<C>), cuda_walk_blocks(&w), CUDA_THREADS, s, w, (int)x->dtype,
+        CUDA_LAUNCH((count_bins<C>), cuda_iter_blocks(&w), CUDA_THREADS, s, w, (int)x->dtype,
                     rl_const_data(x), (C)found[0], (C)found[1], bins, counts);
     return rl_cuda_end(k);
 }
@@ -293,9 +293,9 @@ CUDA_KERNEL(cuda_histc) {
     const rl_view *x = rl_in(k, 0), *out = k->out[0];
     const int64_t bins = out->numel;
     cuda_dims dims = cuda_dims_none();
-    cuda_walk w;
+    cuda_iter w;
     double found[2];
-    if (!cuda_same_place(x, out) || !cuda_walk_make_along(&w, &x, 1)) return RL_UNSUPPORTED;
+    if (!cuda_same_place(x, out) || !cuda_iter_make_along(&w, &x, 1)) return RL_UNSUPPORTED;
     if (borders_find(k, w, found) != RL_OK) return RL_FAIL;
     unsigned long long *counts = (unsigned long long *)cuda_zeros(k, bins, RL_I64);
     if (!counts || rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
@@ -304,5 +304,5 @@ CUDA_KERNEL(cuda_histc) {
         (is_wide ? count<double>(k, w, found, counts) : count<float>(k, w, found, counts)) != RL_OK)
         return RL_FAIL;
     cuda_dims_add(&dims, bins, out->strides[0], 1);
-    return cuda_move_dims(k, &dims, rl_data(out, RL_WRITE), out->dtype, counts, RL_I64);
+    return cuda_cast_copy_dims(k, &dims, rl_data(out, RL_WRITE), out->dtype, counts, RL_I64);
 }

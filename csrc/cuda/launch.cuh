@@ -9,7 +9,7 @@
  * A kernel with commas in its template arguments stands in brackets. */
 #ifndef RL_CUDA_LAUNCH_H
 #define RL_CUDA_LAUNCH_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 #include <cuda_runtime.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

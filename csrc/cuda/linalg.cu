@@ -1,7 +1,7 @@
 /* Cross products of vectors of three elements, and norms of vectors of any order. */
 #include "cuda/reduce/reduce.cuh"
 #include "device.h"
-#include "walk.cuh"
+#include "strided_iterator.cuh"
 #include <math.h>
 
 /* ==== cross products ==== */
@@ -9,7 +9,7 @@ enum { RESULT, LEFT, RIGHT, OPERANDS };
 
 /* The walk finds the first elements; `along` leads to the other two. */
 struct cross_job {
-    cuda_walk walk;
+    cuda_iter iter;
     void *result;
     const void *left, *right;
     int dtype[OPERANDS];
@@ -30,10 +30,10 @@ static __device__ int64_t cross_minor(int64_t a, int64_t b, int64_t c, int64_t d
 }
 
 template <class C> __global__ void __launch_bounds__(CUDA_THREADS) cross_each(cross_job j) {
-    CUDA_EACH(i, j.walk) {
+    CUDA_EACH(i, j.iter) {
         int64_t at[OPERANDS];
         C a[3], b[3];
-        cuda_walk_seek(j.walk, i, at);
+        cuda_iter_seek(j.iter, i, at);
         cross_read(j, LEFT, j.left, at[LEFT], a);
         cross_read(j, RIGHT, j.right, at[RIGHT], b);
         CUDA_UNROLL
@@ -55,13 +55,13 @@ CUDA_KERNEL(cuda_linalg_cross) {
         j.dtype[op] = of[op]->dtype;
         j.along[op] = of[op]->strides[k->attr[0]];
     }
-    if (!cuda_walk_make_along(&j.walk, firsts, OPERANDS)) return RL_UNSUPPORTED;
-    if (j.walk.numel == 0) return RL_OK;
+    if (!cuda_iter_make_along(&j.iter, firsts, OPERANDS)) return RL_UNSUPPORTED;
+    if (j.iter.numel == 0) return RL_OK;
     if (rl_cuda_begin(k, of[RESULT]) != RL_OK) return RL_FAIL;
     j.result = rl_data(of[RESULT], RL_WRITE);
     j.left = rl_const_data(of[LEFT]);
     j.right = rl_const_data(of[RIGHT]);
-    const unsigned blocks = cuda_walk_blocks(&j.walk);
+    const unsigned blocks = cuda_iter_blocks(&j.iter);
     cudaStream_t stream = (cudaStream_t)k->stream;
     if (cuda_computes_in<float>(of[RESULT]->dtype))
         CUDA_LAUNCH(cross_each<float>, blocks, CUDA_THREADS, stream, j);
@@ -111,7 +111,7 @@ template <class C> struct power_fold { /* of any other order */
 
 CUDA_KERNEL(cuda_vector_norm) {
     const int tag = k->arg[1].tag;
-    const double order = tag == RL_NONE || tag == RL_TEXT ? 2 : rl_num(k, 1);
+    const double order = tag == RL_NONE || tag == RL_STRING ? 2 : rl_num(k, 1);
     const int op = order == 0           ? COUNT
                    : order == 1         ? SUM
                    : order == 2         ? SQUARES

@@ -1,7 +1,7 @@
 /* Losses and their gradients: element by element, and with margins. */
 #include "cuda/reduce/reduce.cuh"
 #include "elementwise.cuh"
-#include "walk.cuh"
+#include "strided_iterator.cuh"
 #include <math.h>
 
 /* ==== element by element: Note [Element losses] in kernels/ref/loss.c. They compute in float, or in
@@ -113,10 +113,10 @@ static void stretch(rl_view *all, const rl_view *a, const rl_view *b, int64_t *s
 }
 
 __global__ void __launch_bounds__(CUDA_THREADS)
-    probabilities_check(cuda_walk w, cuda_operand<float> p, cuda_operand<float> target, unsigned *fault) {
+    probabilities_check(cuda_iter w, cuda_operand<float> p, cuda_operand<float> target, unsigned *fault) {
     CUDA_EACH(i, w) {
         int64_t at[2];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const float a = cuda_read(p, at[0]), b = cuda_read(target, at[1]);
         if (!(a >= 0 && a <= 1 && b >= 0 && b <= 1)) cuda_fault(fault, CUDA_FAULT_VALUE);
     }
@@ -125,13 +125,13 @@ __global__ void __launch_bounds__(CUDA_THREADS)
 /* The CPU looks before it computes; here, who waits next hears of it. */
 static rl_status check_probabilities(rl_call *k) {
     const rl_view *views[2] = {rl_in(k, 0), rl_in(k, 1)};
-    cuda_walk w;
+    cuda_iter w;
     if (views[0]->device == RL_CPU || !cuda_can_read(views[0], views[1])) return RL_UNSUPPORTED;
-    if (!cuda_walk_make_along(&w, views, 2)) return RL_UNSUPPORTED;
+    if (!cuda_iter_make_along(&w, views, 2)) return RL_UNSUPPORTED;
     if (w.numel == 0) return RL_OK;
     unsigned *fault = rl_cuda_begin(k, views[0]) == RL_OK ? rl_cuda_fault(k) : nullptr;
     if (!fault) return RL_FAIL;
-    CUDA_LAUNCH(probabilities_check, cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
+    CUDA_LAUNCH(probabilities_check, cuda_iter_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
                 cuda_operand_of<float>(views[0]), cuda_operand_of<float>(views[1]), fault);
     return RL_OK;
 }
@@ -266,10 +266,10 @@ template <class C> struct margin_fold {
 /* and then the gradient of the loss, that of x */
 template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    margin_slopes(margin_loss l, cuda_walk w, void *to, const void *grad, C over) {
+    margin_slopes(margin_loss l, cuda_iter w, void *to, const void *grad, C over) {
     CUDA_EACH(i, w) {
         int64_t at[MARGIN_OPS + 2];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const margin_row<C> row = {l, at[ROW], at[TARGETS]};
         const C g = cuda_load<C>(l.dtype, grad, at[MARGIN_OPS]) / over;
         cuda_store(l.dtype, to, at[MARGIN_OPS + 1], row.slope(at[CLASS]) * g);
@@ -353,10 +353,10 @@ static rl_status margin_value(rl_call *k, margin_views *m, const rl_view *weight
 
 template <class C> static rl_status margin_launch(rl_call *k, margin_views *m, int reduction) {
     const double samples = reduction == MEAN ? (double)k->attr[0] : 1;
-    cuda_walk w;
-    if (!cuda_walk_make(&w, m->view, MARGIN_OPS + 2)) return RL_UNSUPPORTED;
+    cuda_iter w;
+    if (!cuda_iter_make(&w, m->view, MARGIN_OPS + 2)) return RL_UNSUPPORTED;
     if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
-    CUDA_LAUNCH((margin_slopes<C>), cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, m->l, w,
+    CUDA_LAUNCH((margin_slopes<C>), cuda_iter_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, m->l, w,
                 rl_data(k->out[0], RL_WRITE), rl_const_data(rl_in(k, 0)), (C)((double)k->attr[1] * samples));
     return rl_cuda_end(k);
 }

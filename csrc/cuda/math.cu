@@ -169,25 +169,25 @@ CUDA_KERNEL(cuda_tanh_backward) {
 /* ---- mantissa and exponent ---- */
 template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    frexp_elements(cuda_walk w, cuda_result mantissa, int *exponent, cuda_operand<C> x) {
+    frexp_elements(cuda_iter w, cuda_result mantissa, int *exponent, cuda_operand<C> x) {
     CUDA_EACH(i, w) {
         int64_t at[3];
         int power = 0;
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const C a = cuda_read(x, at[2]);
         cuda_store(mantissa.dtype, mantissa.at, at[0], a - a == 0 ? frexp(a, &power) : a);
         exponent[at[1]] = power;
     }
 }
-template <class C> static void frexp_launch(rl_call *k, const cuda_walk &w) {
-    CUDA_LAUNCH((frexp_elements<C>), cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
+template <class C> static void frexp_launch(rl_call *k, const cuda_iter &w) {
+    CUDA_LAUNCH((frexp_elements<C>), cuda_iter_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
                 cuda_result{rl_data(k->out[0], RL_WRITE), k->out[0]->dtype},
                 (int *)rl_data(k->out[1], RL_WRITE), cuda_operand_of<C>(rl_in(k, 0)));
 }
 CUDA_KERNEL(cuda_frexp) {
     const rl_view *views[] = {k->out[0], k->out[1], rl_in(k, 0)};
-    cuda_walk w;
-    if (!rl_is_float(views[2]->dtype) || !cuda_walk_make_along(&w, views, 3)) return RL_UNSUPPORTED;
+    cuda_iter w;
+    if (!rl_is_float(views[2]->dtype) || !cuda_iter_make_along(&w, views, 3)) return RL_UNSUPPORTED;
     if (w.numel == 0) return RL_OK;
     if (rl_cuda_begin(k, views[0]) != RL_OK) return RL_FAIL;
     if (views[2]->dtype == RL_F64)

@@ -8,7 +8,7 @@
 #ifndef RL_CUDA_MULTI_TENSOR_H
 #define RL_CUDA_MULTI_TENSOR_H
 #include "device.h"
-#include "walk.cuh"
+#include "strided_iterator.cuh"
 
 enum { CUDA_LISTED = 64, CUDA_LISTED_EACH = 4 }; /* tensors of a launch; elements of a thread */
 template <int lists> struct cuda_listed {
@@ -54,16 +54,16 @@ static inline void cuda_listed_add(cuda_listed<lists> *l, const rl_view *const *
     l->n++;
 }
 
-static inline bool cuda_walk_is_strip(const cuda_walk &w) {
+static inline bool cuda_iter_is_1d(const cuda_iter &w) {
     for (int op = 0; w.ndim > 0 && op < w.nops; op++)
         if (w.step[op][0] != 1) return false;
     return w.is_flat;
 }
 
-static inline cuda_list_shape cuda_list_shape_of(const cuda_walk &w, unsigned reads) {
+static inline cuda_list_shape cuda_list_shape_of(const cuda_iter &w, unsigned reads) {
     for (int op = 0; op < w.nops; op++)
-        if (!(reads >> op & 1) && cuda_walk_meets(&w, op)) return {1, 1};
-    return {cuda_walk_blocks(&w), CUDA_THREADS};
+        if (!(reads >> op & 1) && cuda_iter_meets(&w, op)) return {1, 1};
+    return {cuda_iter_blocks(&w), CUDA_THREADS};
 }
 
 /* Goes along n tensors of each list. of(i, views): those at place i; joins(begins): may they share a launch
@@ -78,14 +78,14 @@ static rl_status cuda_lists_run(rl_call *k, int n, unsigned reads, Of of, Joins 
     if (rl_cuda_begin(k, k->arg[0].u.ts[0]) != RL_OK) return RL_FAIL;
     for (int i = 0; i < n; i++) {
         const rl_view *views[lists];
-        cuda_walk w;
+        cuda_iter w;
         of(i, views);
-        if (!cuda_walk_make_along(&w, views, lists) || w.numel == 0) continue;
+        if (!cuda_iter_make_along(&w, views, lists) || w.numel == 0) continue;
         if (l.n > 0 && (l.n == CUDA_LISTED || !joins(false))) {
             together(l, stream);
             l.n = 0;
         }
-        if (!cuda_walk_is_strip(w)) {
+        if (!cuda_iter_is_1d(w)) {
             alone(w, cuda_list_shape_of(w, reads), views, stream);
             continue;
         }

@@ -1,7 +1,7 @@
 /* Normalisations and their gradients: statistics of groups, then the elements. */
 #include "cuda/reduce/lines.cuh"
 #include "cuda/reduce/reduce.cuh"
-#include "walk.cuh"
+#include "strided_iterator.cuh"
 #include <float.h>
 #include <math.h>
 
@@ -142,7 +142,7 @@ template <class C> struct norm_fold {
 
 /* given ones: each lies anywhere, and may serve several groups */
 typedef struct {
-    cuda_walk walk;
+    cuda_iter iter;
     int dtype;
     const void *at;
 } norm_given;
@@ -160,18 +160,18 @@ static bool given_make(norm_given *g, const rl_view *v, int64_t groups) {
     g->dtype = v->dtype;
     g->at = rl_const_data(v);
     const rl_view *view = &d.view;
-    return v->ndim < RL_MAX_DIMS && cuda_walk_make(&g->walk, &view, 1);
+    return v->ndim < RL_MAX_DIMS && cuda_iter_make(&g->iter, &view, 1);
 }
 
 template <class C> __device__ C norm_given_at(const norm_given &g, int64_t i) {
     int64_t at[1];
-    cuda_walk_seek(g.walk, i, at);
+    cuda_iter_seek(g.iter, i, at);
     return cuda_load<C>(g.dtype, g.at, at[0]);
 }
 template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
     norm_take_given(norm_given mean, norm_given spread, bool is_variance, C eps, norm_statistics<C> to) {
-    CUDA_EACH(i, mean.walk) {
+    CUDA_EACH(i, mean.iter) {
         const C found = norm_given_at<C>(spread, i);
         to.mean[i] = norm_given_at<C>(mean, i);
         to.scale[i] = is_variance ? 1 / sqrt(found + eps) : found;
@@ -254,11 +254,11 @@ template <class C> static void run(rl_call *k, const norm_statistics<C> &s, int6
 /* ---- the elements: operands are the output, the input, the number of the group, weight, bias ---- */
 template <class T, class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    norm_elements(cuda_walk w, T *out, const T *x, norm_statistics<C> s, norm_factor weight,
+    norm_elements(cuda_iter w, T *out, const T *x, norm_statistics<C> s, norm_factor weight,
                   norm_factor bias) {
     CUDA_EACH(i, w) {
         int64_t at[5];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const C y = (cuda_cast<C>(x[at[1]]) - s.mean[at[2]]) * s.scale[at[2]];
         out[at[0]] = cuda_cast<T>(y * norm_load<T, C>(weight, at[3], 1) + norm_load<T, C>(bias, at[4], 0));
     }
@@ -269,15 +269,15 @@ static rl_status norm_as(rl_call *k, const norm_job *j, const norm_kept *kept, c
                          const rl_view *bias, bool moves) {
     norm_views v;
     norm_statistics<C> s;
-    cuda_walk w;
+    cuda_iter w;
     norm_views_make(&v, j, rl_in(k, 0), k->out[0], weight, bias);
     const rl_view *views[5] = {v.view[NORM_OTHER], v.view[NORM_X], v.view[NORM_NUMBER], v.view[NORM_WEIGHT],
                                v.view[NORM_BIAS]};
-    if (!cuda_walk_make_along(&w, views, 5)) return RL_UNSUPPORTED;
+    if (!cuda_iter_make_along(&w, views, 5)) return RL_UNSUPPORTED;
     const rl_status status = norm_statistics_make(k, j, &v, kept, moves, &s);
     if (status != RL_OK) return status;
     if (moves) run(k, s, v.count, w.numel / v.count);
-    CUDA_LAUNCH((norm_elements<T, C>), cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
+    CUDA_LAUNCH((norm_elements<T, C>), cuda_iter_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
                 (T *)rl_data(k->out[0], RL_WRITE), (const T *)rl_const_data(rl_in(k, 0)), s,
                 norm_factor_of(weight), norm_factor_of(bias));
     return rl_cuda_end(k);
@@ -377,11 +377,11 @@ template <class C> struct norm_pair_fold {
 /* operands: the gradient of x, x, the gradient, the number of the group, weight */
 template <class T, class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    norm_back_elements(cuda_walk w, T *out, const T *x, const T *grad, norm_statistics<C> s,
+    norm_back_elements(cuda_iter w, T *out, const T *x, const T *grad, norm_statistics<C> s,
                        const norm_pair<C> *sums, norm_factor weight, C over_count, bool around_zero) {
     CUDA_EACH(i, w) {
         int64_t at[5];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const int64_t group = at[3];
         const C scale = s.scale[group], g = cuda_cast<C>(grad[at[2]]) * norm_load<T, C>(weight, at[4], 1);
         const C h = (cuda_cast<C>(x[at[1]]) - s.mean[group]) * scale;
@@ -438,18 +438,18 @@ template <class T, class C> static rl_status norm_back_as(rl_call *k, const norm
     norm_views v;
     norm_statistics<C> s;
     norm_pair<C> *sums;
-    cuda_walk w;
+    cuda_iter w;
     cuda_subview out;
     norm_views_make(&v, &j->job, rl_in(k, 1), rl_in(k, 0), j->weight, nullptr);
     cuda_subview_copy(&out, k->out[0]);
     if (j->job.split) cuda_subview_split(&out, 1, j->job.split);
     const rl_view *views[5] = {&out.view, v.view[NORM_X], v.view[NORM_OTHER], v.view[NORM_NUMBER],
                                v.view[NORM_WEIGHT]};
-    if (!cuda_walk_make_along(&w, views, 5)) return RL_UNSUPPORTED;
+    if (!cuda_iter_make_along(&w, views, 5)) return RL_UNSUPPORTED;
     rl_status status = norm_statistics_make(k, &j->job, &v, nullptr, false, &s);
     if (status == RL_OK) status = norm_back_sums(k, j, &v, s, &sums);
     if (status != RL_OK) return status;
-    CUDA_LAUNCH((norm_back_elements<T, C>), cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
+    CUDA_LAUNCH((norm_back_elements<T, C>), cuda_iter_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
                 (T *)rl_data(k->out[0], RL_WRITE), (const T *)rl_const_data(rl_in(k, 1)),
                 (const T *)rl_const_data(rl_in(k, 0)), s, sums, norm_factor_of(j->weight),
                 (C)(1 / (double)(w.numel / v.count)), j->job.around_zero);

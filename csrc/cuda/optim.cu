@@ -96,12 +96,12 @@ typedef struct {
     int place;
 } step_places;
 template <class C, bool is_counted>
-__global__ void __launch_bounds__(CUDA_THREADS) step_along(cuda_walk w, step_places p, step_numbers s) {
+__global__ void __launch_bounds__(CUDA_THREADS) step_along(cuda_iter w, step_places p, step_numbers s) {
     const C scale = scale_of<C>(s);
     if (is_left_out(s.found_inf)) return;
     CUDA_EACH(i, w) {
         int64_t offset[RL_STEP_LISTS];
-        cuda_walk_seek(w, i, offset);
+        cuda_iter_seek(w, i, offset);
         step_at<C>(s, numbers_of<C, is_counted>(s, p.place), scale, p.at, offset);
     }
 }
@@ -171,7 +171,7 @@ static void launch_listed(const cuda_listed<RL_STEP_LISTS> &l, const step_number
 }
 
 template <class C>
-static void launch_along(const cuda_walk &w, cuda_list_shape shape, const step_places &p,
+static void launch_along(const cuda_iter &w, cuda_list_shape shape, const step_places &p,
                          const step_numbers &s, cudaStream_t stream) {
     if (s.each)
         CUDA_LAUNCH((step_along<C, true>), shape.blocks, shape.threads, stream, w, p, s);
@@ -224,7 +224,7 @@ static rl_status step_lists(rl_call *k, const rl_step_plan *plan, int kind) {
             now.dtype == RL_F64 ? launch_listed<double>(l, now, stream)
                                 : launch_listed<float>(l, now, stream);
         },
-        [&](const cuda_walk &w, cuda_list_shape shape, const rl_view *const *views, cudaStream_t stream) {
+        [&](const cuda_iter &w, cuda_list_shape shape, const rl_view *const *views, cudaStream_t stream) {
             step_places p = {{}, place};
             for (int l = 0; l < RL_STEP_LISTS; l++) p.at[l] = cuda_listed_place(views[l], l, reads);
             next.dtype == RL_F64 ? launch_along<double>(w, shape, p, next, stream)

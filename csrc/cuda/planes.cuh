@@ -2,7 +2,7 @@
 #ifndef RL_CUDA_PLANES_H
 #define RL_CUDA_PLANES_H
 #include "device.h"
-#include "walk.cuh"
+#include "strided_iterator.cuh"
 
 /* Note [Quotients]
  * 64-bit divisions are calls on a GPU, around which registers are spilled. n / by with what the host says

@@ -1,5 +1,5 @@
 /* Pooling and its gradients: a thread for each window. */
-#include "contract/window.h"
+#include "kernel_abi/window.h"
 #include "cuda/index/ordered_sum.cuh"
 #include "planes.cuh"
 #include <math.h>

@@ -10,7 +10,7 @@
 typedef struct {
     int64_t *start, *end, *first_of_input, *end_of_input, most;
     double *weight;
-    bool is_turned;
+    bool is_transposed;
 } resize_taps;
 
 #define RESIZE_TARGET __host__ __device__ inline
@@ -40,7 +40,7 @@ static __device__ inline int64_t first_behind(const int64_t *bound, int64_t n, i
 }
 
 /* Starts and ends of runs never go back, so that the outputs of an input element are a run, too. */
-__global__ void __launch_bounds__(CUDA_THREADS) turn_taps(rl_resize_dim d, resize_taps t) {
+__global__ void __launch_bounds__(CUDA_THREADS) transpose_taps(rl_resize_dim d, resize_taps t) {
     CUDA_EACH_OF(at, d.in) {
         t.first_of_input[at] = first_behind(t.end, d.out, at);
         t.end_of_input[at] = first_behind(t.start, d.out, at);
@@ -58,21 +58,21 @@ static rl_status resize_taps_make(rl_call *k, int i, resize_taps *t) {
     const rl_resize_dim d = resize_dim(k, i);
     cudaStream_t stream = (cudaStream_t)k->stream;
     *t = resize_taps();
-    t->is_turned = rl_resize_of(k)->back != 0;
+    t->is_transposed = rl_resize_of(k)->back != 0;
     if (d.identity) return RL_OK;
     t->most = longest_run(&d);
     t->start = (int64_t *)k->svc->scratch(k, RL_COUNT(d.out), sizeof *t->start);
     t->end = (int64_t *)k->svc->scratch(k, RL_COUNT(d.out), sizeof *t->end);
     t->weight = (double *)k->svc->scratch(k, RL_COUNT(d.out, t->most), sizeof *t->weight);
     if (!t->start || !t->end || !t->weight) return RL_FAIL;
-    if (t->is_turned) {
+    if (t->is_transposed) {
         t->first_of_input = (int64_t *)k->svc->scratch(k, RL_COUNT(d.in), sizeof *t->first_of_input);
         t->end_of_input = (int64_t *)k->svc->scratch(k, RL_COUNT(d.in), sizeof *t->end_of_input);
         if (!t->first_of_input || !t->end_of_input) return RL_FAIL;
     }
     if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
     CUDA_LAUNCH(make_taps, cuda_blocks_of(d.out), CUDA_THREADS, stream, d, *t);
-    if (t->is_turned) CUDA_LAUNCH(turn_taps, cuda_blocks_of(d.in), CUDA_THREADS, stream, d, *t);
+    if (t->is_transposed) CUDA_LAUNCH(transpose_taps, cuda_blocks_of(d.in), CUDA_THREADS, stream, d, *t);
     return rl_cuda_end(k);
 }
 
@@ -81,12 +81,12 @@ typedef struct {
 } tap_range;
 static __device__ inline tap_range taps_of(const resize_taps &t, int64_t i) {
     if (!t.start) return {i, i + 1};
-    if (t.is_turned) return {t.first_of_input[i], t.end_of_input[i]};
+    if (t.is_transposed) return {t.first_of_input[i], t.end_of_input[i]};
     return {t.start[i], t.end[i]};
 }
 static __device__ inline double tap_weight(const resize_taps &t, int64_t i, int64_t j) {
     if (!t.start) return 1;
-    return t.is_turned ? t.weight[j * t.most + i - t.start[j]] : t.weight[i * t.most + j - t.start[i]];
+    return t.is_transposed ? t.weight[j * t.most + i - t.start[j]] : t.weight[i * t.most + j - t.start[i]];
 }
 
 template <class T, class C>
@@ -186,7 +186,7 @@ static rl_status resize_bytes(rl_call *k, const cuda_planes &in, const cuda_plan
     cuda_planes rows = in;
     byte_taps along_row, along_column;
     cudaStream_t stream = (cudaStream_t)k->stream;
-    if (taps[0].start || taps[1].is_turned) return RL_UNSUPPORTED; /* pictures alone have bytes */
+    if (taps[0].start || taps[1].is_transposed) return RL_UNSUPPORTED; /* pictures alone have bytes */
     rows.size[wide] = out.size[wide];
     rows = cuda_planes_dense(&rows);
     rows.numel = in.numel / in.size[wide] * out.size[wide];

@@ -1,9 +1,9 @@
 /* Recurrent layers forward and backward, step by step: Note [Steps of a layer] in kernels/shared/rnn.h. */
 #include "block_reduce.cuh"
-#include "contract/rnn.h"
+#include "kernel_abi/rnn.h"
 #include "copy.cuh"
 #include "device.h"
-#include "walk.cuh"
+#include "strided_iterator.cuh"
 
 /* The rows of one step, and of the step before it in the order of the layer: Note [Packed rows] in
  * ops/shape/rnn.c. */
@@ -64,9 +64,9 @@ template <class Body> static void rnn_each_step(const rnn_layer &l, bool is_back
 typedef struct {
     int64_t rows, depth, n, w_depth, w_column;
     bool adds;
-} rnn_product;
+} rnn_gemm;
 template <class E>
-__global__ void __launch_bounds__(CUDA_THREADS) rnn_multiply(rnn_product p, const E *a, const E *w, E *c) {
+__global__ void __launch_bounds__(CUDA_THREADS) rnn_multiply(rnn_gemm p, const E *a, const E *w, E *c) {
     CUDA_EACH_OF(i, p.rows * p.n) {
         const int64_t row = i / p.n, j = i - row * p.n;
         E sum = p.adds ? c[i] : (E)0;
@@ -178,7 +178,7 @@ template <class E> static void launch_step(const rnn_step &s, const forward<E> &
     CUDA_LAUNCH_BLOCKS(make_units<E>, cuda_blocks_of(s.rows * s.units * CUDA_WARP), CUDA_THREADS, 0, stream,
                        s, f);
     if (f.hidden) {
-        const rnn_product p = {s.rows, s.units, s.out, f.narrow_depth, f.narrow_unit, false};
+        const rnn_gemm p = {s.rows, s.units, s.out, f.narrow_depth, f.narrow_unit, false};
         CUDA_LAUNCH(rnn_multiply<E>, cuda_blocks_of(s.rows * s.out), CUDA_THREADS, stream, p,
                     (const E *)f.hidden, f.projection, output);
     }
@@ -280,13 +280,13 @@ template <class E> static void launch_step(const rnn_step &s, const backward<E> 
     const int64_t n_gates = s.units * s.gates;
     CUDA_LAUNCH(gather_step<E>, cuda_blocks_of(s.rows * s.out), CUDA_THREADS, stream, s, g);
     if (g.total) {
-        const rnn_product p = {s.rows, s.out, s.units, g.narrow_unit, g.narrow_depth, false};
+        const rnn_gemm p = {s.rows, s.out, s.units, g.narrow_unit, g.narrow_depth, false};
         CUDA_LAUNCH(rnn_multiply<E>, cuda_blocks_of(s.rows * s.units), CUDA_THREADS, stream, p,
                     (const E *)g.total + s.first * s.out, g.projection, g.grad);
     }
     CUDA_LAUNCH(make_slopes<E>, cuda_blocks_of(s.rows * s.units), CUDA_THREADS, stream, s, g);
     /* of a GRU some of it went straight to the state before */
-    const rnn_product p = {s.rows, n_gates, s.out, g.unit, g.depth, s.mode == RL_RNN_GRU};
+    const rnn_gemm p = {s.rows, n_gates, s.out, g.unit, g.depth, s.mode == RL_RNN_GRU};
     const E *from = g.hidden_gates ? g.hidden_gates : g.gates;
     CUDA_LAUNCH(rnn_multiply<E>, cuda_blocks_of(s.rows * s.out), CUDA_THREADS, stream, p,
                 from + s.first * n_gates, g.weight, g.by_state);

@@ -25,7 +25,7 @@ template <class C> __device__ softmax_powers<C> softmax_take(const softmax_power
 
 /* operands: the output, the input */
 template <class T, class C>
-__global__ void __launch_bounds__(LINE_MOST_THREADS)
+__global__ void __launch_bounds__(LINE_MAX_THREADS)
     softmax_lines(cuda_lines l, T *out, const T *in, int mode) {
     int64_t at[CUDA_LINE_OPS];
     int part;
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(LINE_MOST_THREADS)
 
 /* operands: the gradient of the input, that of the output, the output */
 template <class T, class C>
-__global__ void __launch_bounds__(LINE_MOST_THREADS)
+__global__ void __launch_bounds__(LINE_MAX_THREADS)
     softmax_back_lines(cuda_lines l, T *out, const T *grad, const T *result, int mode) {
     int64_t at[CUDA_LINE_OPS];
     int part;
@@ -69,7 +69,7 @@ template <class T, class C> static void launch(const rl_call *k, const cuda_line
     cudaStream_t s = (cudaStream_t)k->stream;
     T *out = (T *)rl_data(k->out[0], RL_WRITE);
     const T *in = (const T *)rl_const_data(rl_in(k, 0));
-    if (l.walk.nops == 2)
+    if (l.iter.nops == 2)
         CUDA_LAUNCH_BLOCKS((softmax_lines<T, C>), l.blocks, l.threads, 0, s, l, out, in, mode);
     else
         CUDA_LAUNCH_BLOCKS((softmax_back_lines<T, C>), l.blocks, l.threads, 0, s, l, out, in,

@@ -12,11 +12,11 @@
 
 /* operands: the lines, the input */
 __global__ void __launch_bounds__(CUDA_THREADS)
-    make_keys(cuda_walk w, cuda_keys to, int64_t n, const void *from, int dtype, bool is_float,
+    make_keys(cuda_iter w, cuda_keys to, int64_t n, const void *from, int dtype, bool is_float,
               bool descends) {
     CUDA_EACH(i, w) {
         int64_t at[2];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const uint64_t key = cuda_key_load(dtype, is_float, from, at[1]);
         to.key[at[0]] = descends ? ~key : key;
         to.order[at[0]] = at[0] % n;
@@ -58,11 +58,11 @@ cuda_keys cuda_keys_sort(const rl_call *k, const cuda_keys *room, int64_t all, i
 /* operands: values, indices, the lines, the input at place 0 of each line */
 template <class T>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    write_sorted(cuda_walk w, T *values, int64_t *indices, const int64_t *order, const T *from,
+    write_sorted(cuda_iter w, T *values, int64_t *indices, const int64_t *order, const T *from,
                  int64_t step) {
     CUDA_EACH(i, w) {
         int64_t at[4];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const int64_t place = order[at[2]];
         if (values) values[at[0]] = from[at[3] + place * step];
         indices[at[1]] = place;
@@ -74,7 +74,7 @@ rl_status cuda_sort_lines(rl_call *k, cuda_sorting *s, int64_t dim, bool descend
     const int64_t all = x->numel;
     cuda_dims dims = cuda_dims_none();
     cuda_keys room[CUDA_KEY_ROOMS];
-    cuda_walk w;
+    cuda_iter w;
     s->dim = dim;
     s->n = dim < 0 ? all : x->ndim ? x->shape[dim] : 1;
     s->is_float = rl_is_float(x->dtype);
@@ -84,9 +84,9 @@ rl_status cuda_sort_lines(rl_call *k, cuda_sorting *s, int64_t dim, bool descend
         if (d != dim) step *= x->shape[d];
     }
     for (int d = 0; d < x->ndim; d++) cuda_dims_add(&dims, x->shape[d], s->step[d], x->strides[d]);
-    if (!cuda_dims_walk(&w, &dims, 2)) return RL_UNSUPPORTED;
+    if (!cuda_dims_iter(&w, &dims, 2)) return RL_UNSUPPORTED;
     if (cuda_keys_room(k, room, all) != RL_OK || rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
-    CUDA_LAUNCH((make_keys), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, room[0], s->n,
+    CUDA_LAUNCH((make_keys), cuda_iter_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, room[0], s->n,
                 rl_const_data(x), (int)x->dtype, s->is_float, descends);
     s->sorted = cuda_keys_sort(k, room, all, s->n);
     return rl_cuda_end(k);
@@ -97,7 +97,7 @@ static rl_status write_lines(rl_call *k, const cuda_sorting *s, int64_t first, i
                              const rl_view *values, const rl_view *indices) {
     const rl_view *x = rl_in(k, 0);
     cuda_dims dims = cuda_dims_none();
-    cuda_walk w;
+    cuda_iter w;
     for (int d = 0, to = 0; d < x->ndim; d++) {
         const bool along = d == s->dim;
         if (along && indices->ndim < x->ndim) continue; /* a dim that is left out */
@@ -105,11 +105,11 @@ static rl_status write_lines(rl_call *k, const cuda_sorting *s, int64_t first, i
                       indices->strides[to], s->step[d], along ? 0 : x->strides[d]);
         to++;
     }
-    if (!cuda_dims_walk(&w, &dims, 4)) return RL_UNSUPPORTED;
+    if (!cuda_dims_iter(&w, &dims, 4)) return RL_UNSUPPORTED;
     switch (rl_itemsize(x->dtype)) {
 #define X(bytes, T)                                                                                          \
     case bytes:                                                                                              \
-        CUDA_LAUNCH((write_sorted<T>), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w,             \
+        CUDA_LAUNCH((write_sorted<T>), cuda_iter_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w,             \
                     values ? (T *)rl_data(values, RL_WRITE) : nullptr,                                       \
                     (int64_t *)rl_data(indices, RL_WRITE), s->sorted.order + first,                          \
                     (const T *)rl_const_data(x), x->ndim ? x->strides[s->dim] : 0);                          \
@@ -146,9 +146,9 @@ CUDA_KERNEL(cuda_kthvalue) {
 /* ==== one element of each line, found by sorting it: medians, and the most frequent one ==== */
 /* Where the lines of an input go; operands: values, indices, the lines, the input at place 0 of each */
 typedef struct {
-    cuda_walk lines;
+    cuda_iter lines;
     int64_t n, step; /* of a line; of the input along it, where it is no line of all elements */
-    cuda_walk whole; /* else: all elements, row by row */
+    cuda_iter whole; /* else: all elements, row by row */
     bool is_float, is_whole, ignores_nan;
     const uint64_t *key;
     const int64_t *order;
@@ -160,7 +160,7 @@ static __device__ void put_pick(const picking &p, const int64_t (&at)[4], int64_
                                 const T *from) {
     const int64_t stood = p.order[at[2] + place];
     int64_t offset[1] = {at[3] + stood * p.step};
-    if (p.is_whole) cuda_walk_seek(p.whole, stood, offset);
+    if (p.is_whole) cuda_iter_seek(p.whole, stood, offset);
     values[at[0]] = from[offset[0]];
     if (p.indices) p.indices[at[1]] = stood;
 }
@@ -170,7 +170,7 @@ template <class T>
 __global__ void __launch_bounds__(CUDA_THREADS) pick_medians(picking p, T *values, const T *from) {
     CUDA_EACH(i, p.lines) {
         int64_t at[4];
-        cuda_walk_seek(p.lines, i, at);
+        cuda_iter_seek(p.lines, i, at);
         const int64_t numbers = p.is_float ? cuda_keys_before(p.key + at[2], p.n, CUDA_KEY_LAST, false) : p.n;
         const bool is_number = numbers == p.n || (numbers && p.ignores_nan);
         put_pick(p, at, is_number ? (numbers - 1) / 2 : numbers, values, from);
@@ -192,7 +192,7 @@ template <class T>
 __global__ void __launch_bounds__(CUDA_THREADS) pick_modes(picking p, T *values, const T *from) {
     for (int64_t line = blockIdx.x; line < p.lines.numel; line += gridDim.x) {
         int64_t at[4];
-        cuda_walk_seek(p.lines, line, at);
+        cuda_iter_seek(p.lines, line, at);
         const uint64_t *key = p.key + at[2];
         key_run best = {0, p.n};
         for (int64_t i = threadIdx.x; i < p.n; i += CUDA_THREADS) {
@@ -222,7 +222,7 @@ static rl_status pick(rl_call *k, int what, int64_t dim, bool ignores_nan) {
                       s.step[d], x->strides[d]);
         to++;
     }
-    if (!cuda_dims_walk(&p.lines, &dims, 4) || !cuda_walk_make(&p.whole, &x, 1)) return RL_UNSUPPORTED;
+    if (!cuda_dims_iter(&p.lines, &dims, 4) || !cuda_iter_make(&p.whole, &x, 1)) return RL_UNSUPPORTED;
     p.n = s.n;
     p.step = x->ndim && dim >= 0 ? x->strides[dim] : 0;
     p.is_float = s.is_float;
@@ -236,7 +236,7 @@ static rl_status pick(rl_call *k, int what, int64_t dim, bool ignores_nan) {
 #define X(bytes, T)                                                                                          \
     case bytes:                                                                                              \
         if (what == MEDIANS)                                                                                 \
-            CUDA_LAUNCH((pick_medians<T>), cuda_walk_blocks(&p.lines), CUDA_THREADS, stream, p,              \
+            CUDA_LAUNCH((pick_medians<T>), cuda_iter_blocks(&p.lines), CUDA_THREADS, stream, p,              \
                         (T *)rl_data(out, RL_WRITE), (const T *)rl_const_data(x));                           \
         else                                                                                                 \
             CUDA_LAUNCH_BLOCKS((pick_modes<T>), lines, CUDA_THREADS, 0, stream, p,                           \
@@ -280,7 +280,7 @@ CUDA_KERNEL(cuda_mode) {
 
 /* ==== binary search in sorted lines, a thread for each value ==== */
 typedef struct {
-    cuda_walk walk; /* operands: the result, values, the line that belongs to them */
+    cuda_iter iter; /* operands: the result, values, the line that belongs to them */
     int64_t n, step;
     bool right, members, invert;
     int dtype;
@@ -291,9 +291,9 @@ typedef struct {
  * or have NaN, these decide. */
 template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS) search_lines(search s, cuda_operand<C> values, void *to) {
-    CUDA_EACH(i, s.walk) {
+    CUDA_EACH(i, s.iter) {
         int64_t at[3], low = 0, end = s.n;
-        cuda_walk_seek(s.walk, i, at);
+        cuda_iter_seek(s.iter, i, at);
         const C value = cuda_read(values, at[1]);
         while (low < end) {
             const int64_t middle = low + (end - low) / 2;
@@ -311,7 +311,7 @@ __global__ void __launch_bounds__(CUDA_THREADS) search_lines(search s, cuda_oper
 }
 
 template <class C> static void launch(const rl_call *k, const search &s) {
-    CUDA_LAUNCH((search_lines<C>), cuda_walk_blocks(&s.walk), CUDA_THREADS, cuda_stream_of(k), s,
+    CUDA_LAUNCH((search_lines<C>), cuda_iter_blocks(&s.iter), CUDA_THREADS, cuda_stream_of(k), s,
                 cuda_operand_of<C>(rl_in(k, 0)), rl_data(k->out[0], RL_WRITE));
 }
 
@@ -325,7 +325,7 @@ static rl_status run(rl_call *k, search *s) {
     for (int d = 0; d < out->ndim; d++)
         cuda_dims_add(&dims, out->shape[d], out->strides[d], x->strides[d],
                       last && d < last ? lines->strides[d] : 0);
-    if (!cuda_dims_walk(&s->walk, &dims, 3)) return RL_UNSUPPORTED;
+    if (!cuda_dims_iter(&s->iter, &dims, 3)) return RL_UNSUPPORTED;
     s->n = lines->shape[last];
     s->step = lines->strides[last];
     s->dtype = lines->dtype;

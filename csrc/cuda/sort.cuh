@@ -2,7 +2,7 @@
 #ifndef RL_CUDA_SORT_H
 #define RL_CUDA_SORT_H
 #include "device.h"
-#include "walk.cuh"
+#include "strided_iterator.cuh"
 
 typedef struct {
     uint64_t *key;

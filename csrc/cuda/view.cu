@@ -4,27 +4,27 @@
 
 template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    add_elements(cuda_walk w, int dtype, const void *grad, C *whole) {
+    add_elements(cuda_iter w, int dtype, const void *grad, C *whole) {
     CUDA_EACH(i, w) {
         int64_t at[2];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         atomicAdd(&whole[at[1]], cuda_load<C>(dtype, grad, at[0]));
     }
 }
 
-__global__ void __launch_bounds__(CUDA_THREADS) name_elements(cuda_walk w, int64_t first, cuda_keys to) {
+__global__ void __launch_bounds__(CUDA_THREADS) name_elements(cuda_iter w, int64_t first, cuda_keys to) {
     CUDA_EACH(i, w) {
         int64_t at[2];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         to.key[i] = (uint64_t)(first + at[1]);
         to.order[i] = at[0];
     }
 }
-template <class C> static rl_status add_in_order(rl_call *k, const cuda_walk &w, C *whole) {
+template <class C> static rl_status add_in_order(rl_call *k, const cuda_iter &w, C *whole) {
     const rl_view *grad = rl_in(k, 0);
     cuda_keys room[CUDA_KEY_ROOMS], sorted;
     if (cuda_keys_room(k, room, w.numel) != RL_OK) return RL_FAIL;
-    CUDA_LAUNCH(name_elements, cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w, rl_int(k, 4),
+    CUDA_LAUNCH(name_elements, cuda_iter_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w, rl_int(k, 4),
                 room[0]);
     if (cuda_order_sort(k, room, w.numel, &sorted) != RL_OK) return RL_FAIL;
     const cuda_order_elements<C> f = {grad->dtype, rl_const_data(grad), whole};
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(CUDA_THREADS)
 }
 
 /* sums: of halves in scratch, else where they belong */
-template <class C> static rl_status run(rl_call *k, const cuda_walk &w, C *sums) {
+template <class C> static rl_status run(rl_call *k, const cuda_iter &w, C *sums) {
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
     void *whole = rl_data(out, RL_WRITE);
     cudaStream_t stream = (cudaStream_t)k->stream;
@@ -47,7 +47,7 @@ template <class C> static rl_status run(rl_call *k, const cuda_walk &w, C *sums)
     if (grad->numel && k->svc->deterministic) {
         if (add_in_order(k, w, sums) != RL_OK) return RL_FAIL;
     } else if (grad->numel) {
-        CUDA_LAUNCH(add_elements<C>, cuda_walk_blocks(&w), CUDA_THREADS, stream, w, grad->dtype,
+        CUDA_LAUNCH(add_elements<C>, cuda_iter_blocks(&w), CUDA_THREADS, stream, w, grad->dtype,
                     rl_const_data(grad), sums + rl_int(k, 4));
     }
     if (sums != whole)
@@ -61,9 +61,9 @@ CUDA_KERNEL(cuda_as_strided_back) {
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
     rl_view part = *grad;
     const rl_view *views[2] = {grad, &part};
-    cuda_walk w;
+    cuda_iter w;
     part.strides = k->arg[3].u.ints;
-    if (!cuda_walk_make(&w, views, 2)) return RL_UNSUPPORTED;
+    if (!cuda_iter_make(&w, views, 2)) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
     switch (out->dtype) {
     case RL_F32: return run(k, w, (float *)rl_data(out, RL_WRITE));

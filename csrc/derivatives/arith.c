@@ -1,56 +1,56 @@
 /* Derivatives of arithmetic: https://docs.pytorch.org/docs/2.13/torch.html#pointwise-ops
  * Products stand in PyTorch's order, so that the last bits agree. */
-#include "formula.h"
+#include "vjp.h"
 #include <math.h>
 
-FORMULA(add) { /* input + alpha * other */
-    TO(0, G);
-    TO(1, rl_vjp_scaled(g, G, X(2)));
+VJP(add) { /* input + alpha * other */
+    GRAD_OF(0, G);
+    GRAD_OF(1, rl_vjp_scaled(g, G, X(2)));
 }
-FORMULA(sub) {
-    TO(0, G);
-    TO(1, OP(neg, rl_vjp_scaled(g, G, X(2))));
-}
-
-FORMULA(rsub) { /* other - alpha * input */
-    TO(0, OP(neg, rl_vjp_scaled(g, G, X(2))));
-    TO(1, G);
+VJP(sub) {
+    GRAD_OF(0, G);
+    GRAD_OF(1, OP(neg, rl_vjp_scaled(g, G, X(2))));
 }
 
-FORMULA(mul) {
-    TO(0, OP(mul, G, X(1)));
-    TO(1, OP(mul, G, X(0)));
+VJP(rsub) { /* other - alpha * input */
+    GRAD_OF(0, OP(neg, rl_vjp_scaled(g, G, X(2))));
+    GRAD_OF(1, G);
 }
-FORMULA(div) { /* rounded quotients are flat */
+
+VJP(mul) {
+    GRAD_OF(0, OP(mul, G, X(1)));
+    GRAD_OF(1, OP(mul, G, X(0)));
+}
+VJP(div) { /* rounded quotients are flat */
     if (GIVEN(2)) {
-        TO(0, ZEROS);
-        TO(1, ZEROS);
+        GRAD_OF(0, ZEROS);
+        GRAD_OF(1, ZEROS);
         return;
     }
-    TO(0, OP(div, G, X(1)));
-    TO(1, OP(mul, OP(neg, G), OP(div, OP(div, X(0), X(1)), X(1))));
+    GRAD_OF(0, OP(div, G, X(1)));
+    GRAD_OF(1, OP(mul, OP(neg, G), OP(div, OP(div, X(0), X(1)), X(1))));
 }
-FORMULA(remainder) { /* input - other * floor(input / other) */
-    TO(0, G);
-    TO(1, OP(mul, OP(neg, G), OP(div, X(0), X(1), WORD("floor"))));
+VJP(remainder) { /* input - other * floor(input / other) */
+    GRAD_OF(0, G);
+    GRAD_OF(1, OP(mul, OP(neg, G), OP(div, X(0), X(1), STRING("floor"))));
 }
-FORMULA(fmod) { /* input - other * trunc(input / other) */
-    TO(0, G);
-    TO(1, OP(mul, OP(neg, G), OP(div, X(0), X(1), WORD("trunc"))));
+VJP(fmod) { /* input - other * trunc(input / other) */
+    GRAD_OF(0, G);
+    GRAD_OF(1, OP(mul, OP(neg, G), OP(div, X(0), X(1), STRING("trunc"))));
 }
-FORMULA(hypot) {
-    TO(0, OP(mul, G, OP(div, X(0), OUT(0))));
-    TO(1, OP(mul, G, OP(div, X(1), OUT(0))));
-}
-
-FORMULA(logaddexp) {
-    TO(0, OP(div, G, PLUS(OP(exp, OP(sub, X(1), X(0))), 1)));
-    TO(1, OP(div, G, PLUS(OP(exp, OP(sub, X(0), X(1))), 1)));
+VJP(hypot) {
+    GRAD_OF(0, OP(mul, G, OP(div, X(0), OUT(0))));
+    GRAD_OF(1, OP(mul, G, OP(div, X(1), OUT(0))));
 }
 
-FORMULA(logaddexp2) {
-    TO(0, OP(div, G, PLUS(OP(exp2, OP(sub, X(1), X(0))), 1)));
-    TO(1, OP(div, G, PLUS(OP(exp2, OP(sub, X(0), X(1))), 1)));
+VJP(logaddexp) {
+    GRAD_OF(0, OP(div, G, PLUS(OP(exp, OP(sub, X(1), X(0))), 1)));
+    GRAD_OF(1, OP(div, G, PLUS(OP(exp, OP(sub, X(0), X(1))), 1)));
+}
+
+VJP(logaddexp2) {
+    GRAD_OF(0, OP(div, G, PLUS(OP(exp2, OP(sub, X(1), X(0))), 1)));
+    GRAD_OF(1, OP(div, G, PLUS(OP(exp2, OP(sub, X(0), X(1))), 1)));
 }
 
 /* ---- angles and signs ---- */
@@ -58,47 +58,47 @@ static V inverse_square(rl_vjp *g) { /* 1 / (input^2 + other^2), 0 at the origin
     V sum = OP(add, OP(mul, X(0), X(0)), OP(mul, X(1), X(1)));
     return OP(masked_fill, OP(reciprocal, sum), OP(eq, sum, INT(0)), INT(0));
 }
-FORMULA(atan2) {
-    TO(0, OP(mul, G, OP(mul, X(1), inverse_square(g))));
-    TO(1, OP(mul, G, OP(mul, OP(neg, X(0)), inverse_square(g))));
+VJP(atan2) {
+    GRAD_OF(0, OP(mul, G, OP(mul, X(1), inverse_square(g))));
+    GRAD_OF(1, OP(mul, G, OP(mul, OP(neg, X(0)), inverse_square(g))));
 }
-FORMULA(copysign) {
-    TO(0, OP(mul, G, OP(masked_fill, OP(div, OUT(0), X(0)), OP(eq, X(0), INT(0)), INT(0))));
-    TO(1, ZEROS);
+VJP(copysign) {
+    GRAD_OF(0, OP(mul, G, OP(masked_fill, OP(div, OUT(0), X(0)), OP(eq, X(0), INT(0)), INT(0))));
+    GRAD_OF(1, ZEROS);
 }
-FORMULA(nextafter) { /* nothing but input moves, and that only where there is a step */
-    TO(0, OP(where, OP(ne, X(0), X(1)), G, INT(0)));
-    TO(1, ZEROS);
+VJP(nextafter) { /* nothing but input moves, and that only where there is a step */
+    GRAD_OF(0, OP(where, OP(ne, X(0), X(1)), G, INT(0)));
+    GRAD_OF(1, ZEROS);
 }
 
 /* ---- choices: ties share ---- */
 static V won(rl_vjp *g, V lost, V tie) {
     return OP(masked_fill, OP(where, tie, TIMES(G, 0.5), G), lost, INT(0));
 }
-FORMULA(maximum) {
+VJP(maximum) {
     V tie = OP(eq, X(0), X(1));
-    TO(0, won(g, OP(lt, X(0), X(1)), tie));
-    TO(1, won(g, OP(gt, X(0), X(1)), tie));
+    GRAD_OF(0, won(g, OP(lt, X(0), X(1)), tie));
+    GRAD_OF(1, won(g, OP(gt, X(0), X(1)), tie));
 }
-FORMULA(minimum) {
+VJP(minimum) {
     V tie = OP(eq, X(0), X(1));
-    TO(0, won(g, OP(gt, X(0), X(1)), tie));
-    TO(1, won(g, OP(lt, X(0), X(1)), tie));
+    GRAD_OF(0, won(g, OP(gt, X(0), X(1)), tie));
+    GRAD_OF(1, won(g, OP(lt, X(0), X(1)), tie));
 }
 /* a tie is the first one's, and a number wins against NaN */
-FORMULA(fmax) {
+VJP(fmax) {
     V first = OP(logical_or, OP(ge, X(0), X(1)), OP(isnan, X(1)));
-    TO(0, OP(where, first, G, INT(0)));
-    TO(1, OP(where, first, INT(0), G));
+    GRAD_OF(0, OP(where, first, G, INT(0)));
+    GRAD_OF(1, OP(where, first, INT(0), G));
 }
-FORMULA(fmin) {
+VJP(fmin) {
     V first = OP(logical_or, OP(le, X(0), X(1)), OP(isnan, X(1)));
-    TO(0, OP(where, first, G, INT(0)));
-    TO(1, OP(where, first, INT(0), G));
+    GRAD_OF(0, OP(where, first, G, INT(0)));
+    GRAD_OF(1, OP(where, first, INT(0), G));
 }
-FORMULA(where) {
-    TO(1, OP(where, X(0), G, INT(0)));
-    TO(2, OP(where, X(0), INT(0), G));
+VJP(where) {
+    GRAD_OF(1, OP(where, X(0), G, INT(0)));
+    GRAD_OF(2, OP(where, X(0), INT(0), G));
 }
 
 /* ---- powers ---- */
@@ -116,53 +116,53 @@ static V power_log(rl_vjp *g, V x, V n) {
     V still = OP(logical_and, OP(eq, x, INT(0)), OP(ge, n, INT(0)));
     return OP(where, still, INT(0), OP(mul, OUT(0), OP(log, x)));
 }
-FORMULA(pow) {
+VJP(pow) {
     V n = X(1);
     if (n.tag != RL_TENSOR) {
         double d = rl_number(n);
-        TO(0, d == 0 ? ZEROS : OP(mul, G, power_slope(g, X(0), d)));
+        GRAD_OF(0, d == 0 ? ZEROS : OP(mul, G, power_slope(g, X(0), d)));
         return;
     }
     if (rl_vjp_wants(g, 0)) {
         V slope = OP(mul, n, OP(pow, X(0), OP(sub, n, INT(1))));
         rl_vjp_pass(g, 0, OP(where, OP(eq, n, INT(0)), INT(0), OP(mul, G, slope)));
     }
-    TO(1, OP(mul, G, power_log(g, X(0), n)));
+    GRAD_OF(1, OP(mul, G, power_log(g, X(0), n)));
 }
 
-FORMULA(ldexp) { /* input * 2 ** other */
-    TO(0, OP(mul, G, OP(exp2, X(1))));
-    TO(1, TIMES(OP(mul, G, OUT(0)), M_LN2));
+VJP(ldexp) { /* input * 2 ** other */
+    GRAD_OF(0, OP(mul, G, OP(exp2, X(1))));
+    GRAD_OF(1, TIMES(OP(mul, G, OUT(0)), M_LN2));
 }
 /* flat where input is 0 and log(other) is not positive infinity's kin */
-FORMULA(xlogy) {
+VJP(xlogy) {
     if (rl_vjp_wants(g, 0)) {
         V n = X(1), zero = OP(eq, X(0), INT(0)), slope = OP(xlogy, G, n);
         bool number = n.tag != RL_TENSOR;
         if (!number) zero = OP(logical_and, zero, OP(le, n, INT(0)));
         rl_vjp_pass(g, 0, number && rl_number(n) > 0 ? slope : OP(masked_fill, slope, zero, INT(0)));
     }
-    TO(1, OP(div, OP(mul, G, X(0)), X(1)));
+    GRAD_OF(1, OP(div, OP(mul, G, X(0)), X(1)));
 }
 
 /* ---- sums of products ---- */
-FORMULA(lerp) { /* input + weight * (end - input) */
+VJP(lerp) { /* input + weight * (end - input) */
     if (rl_vjp_wants(g, 0)) {
         V weight = X(2);
         bool number = weight.tag != RL_TENSOR;
         V left = number ? NUM(1 - rl_number(weight)) : OP(add, OP(neg, weight), NUM(1));
         rl_vjp_pass(g, 0, OP(mul, G, left));
     }
-    TO(1, OP(mul, G, X(2)));
-    TO(2, OP(mul, G, OP(sub, X(1), X(0))));
+    GRAD_OF(1, OP(mul, G, X(2)));
+    GRAD_OF(2, OP(mul, G, OP(sub, X(1), X(0))));
 }
-FORMULA(addcmul) { /* input + value * tensor1 * tensor2 */
-    TO(0, G);
-    TO(1, OP(mul, G, rl_vjp_scaled(g, X(2), X(3))));
-    TO(2, OP(mul, G, rl_vjp_scaled(g, X(1), X(3))));
+VJP(addcmul) { /* input + value * tensor1 * tensor2 */
+    GRAD_OF(0, G);
+    GRAD_OF(1, OP(mul, G, rl_vjp_scaled(g, X(2), X(3))));
+    GRAD_OF(2, OP(mul, G, rl_vjp_scaled(g, X(1), X(3))));
 }
-FORMULA(addcdiv) { /* input + value * tensor1 / tensor2 */
-    TO(0, G);
-    TO(1, OP(mul, G, OP(mul, OP(reciprocal, X(2)), X(3))));
-    TO(2, OP(mul, OP(neg, G), OP(div, rl_vjp_scaled(g, X(1), X(3)), OP(mul, X(2), X(2)))));
+VJP(addcdiv) { /* input + value * tensor1 / tensor2 */
+    GRAD_OF(0, G);
+    GRAD_OF(1, OP(mul, G, OP(mul, OP(reciprocal, X(2)), X(3))));
+    GRAD_OF(2, OP(mul, OP(neg, G), OP(div, rl_vjp_scaled(g, X(1), X(3)), OP(mul, X(2), X(2)))));
 }

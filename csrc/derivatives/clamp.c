@@ -1,27 +1,27 @@
 /* Derivatives of limits: nothing gets through where they are. */
-#include "formula.h"
+#include "vjp.h"
 
-FORMULA(clamp) {
-    TO(0, OP(clamp_backward, G, X(0), MAYBE(1), MAYBE(2)));
+VJP(clamp) {
+    GRAD_OF(0, OP(clamp_backward, G, X(0), MAYBE(1), MAYBE(2)));
 }
 static V where_true(rl_vjp *g, V mask) {
     return OP(where, mask, G, INT(0));
 }
-FORMULA(clamp_min) {
-    TO(0, where_true(g, OP(ge, X(0), X(1))));
+VJP(clamp_min) {
+    GRAD_OF(0, where_true(g, OP(ge, X(0), X(1))));
 }
-FORMULA(clamp_max) {
-    TO(0, where_true(g, OP(le, X(0), X(1))));
+VJP(clamp_max) {
+    GRAD_OF(0, where_true(g, OP(le, X(0), X(1))));
 }
-FORMULA(clamp_min_tensor) {
-    TO(0, where_true(g, OP(ge, X(0), X(1))));
-    TO(1, where_true(g, OP(lt, X(0), X(1))));
+VJP(clamp_min_tensor) {
+    GRAD_OF(0, where_true(g, OP(ge, X(0), X(1))));
+    GRAD_OF(1, where_true(g, OP(lt, X(0), X(1))));
 }
-FORMULA(clamp_max_tensor) {
-    TO(0, where_true(g, OP(le, X(0), X(1))));
-    TO(1, where_true(g, OP(gt, X(0), X(1))));
+VJP(clamp_max_tensor) {
+    GRAD_OF(0, where_true(g, OP(le, X(0), X(1))));
+    GRAD_OF(1, where_true(g, OP(gt, X(0), X(1))));
 }
-FORMULA(clamp_tensor) { /* of limits that cross, the upper one counts */
+VJP(clamp_tensor) { /* of limits that cross, the upper one counts */
     const bool low = GIVEN(1), high = GIVEN(2);
     if (rl_vjp_wants(g, 0)) {
         V above = low ? OP(ge, X(0), X(1)) : NONE, below = high ? OP(le, X(0), X(2)) : NONE;
@@ -36,6 +36,6 @@ FORMULA(clamp_tensor) { /* of limits that cross, the upper one counts */
         rl_vjp_pass(g, 2, where_true(g, low ? OP(logical_or, over, OP(lt, X(2), X(1))) : over));
     }
 }
-FORMULA(kept_backward) { /* no gradient goes to what chose */
-    TO(0, rl_vjp_again(g));
+VJP(kept_backward) { /* no gradient goes to what chose */
+    GRAD_OF(0, rl_vjp_again(g));
 }

@@ -1,8 +1,8 @@
 /* What formulas of several families share. */
-#include "formula.h"
+#include "vjp.h"
 
-FORMULA(same) {
-    TO(0, G);
+VJP(same) {
+    GRAD_OF(0, G);
 }
 
 V rl_vjp_again(rl_vjp *g) {

@@ -1,6 +1,6 @@
 /* Derivatives of convolutions. Each of the three operators below is linear in its two tensors, and its
  * derivatives are the others:   conv(x, w) ── conv_input(g, w), conv_weight(g, x) ── ... */
-#include "formula.h"
+#include "vjp.h"
 
 /* With an output padding of a stride or more (a dilation allows that) a convolution of what a transposed one
  * answered has more places than the input had: so many in each dimension. */
@@ -35,32 +35,33 @@ static V with_places(rl_vjp *g, int n, V x) {
 /* stride, padding, dilation, groups stand in arguments 3 to 6 of all three */
 #define PLACE X(3), X(4), X(5), X(6)
 #define CONVOLUTION(n)                                                                                       \
-    FORMULA(conv##n##d) { /* (input, weight, bias, ...) */                                                   \
-        TO(0, OP(conv##n##d_input, G, X(1), rl_vjp_size(g, 0), PLACE));                                      \
-        TO(1, OP(conv##n##d_weight, G, X(0), rl_vjp_size(g, 1), PLACE));                                     \
-        TO(2, OP(conv_bias, G, INT(n)));                                                                     \
+    VJP(conv##n##d) { /* (input, weight, bias, ...) */                                                       \
+        GRAD_OF(0, OP(conv##n##d_input, G, X(1), rl_vjp_size(g, 0), PLACE));                                 \
+        GRAD_OF(1, OP(conv##n##d_weight, G, X(0), rl_vjp_size(g, 1), PLACE));                                \
+        GRAD_OF(2, OP(conv_bias, G, INT(n)));                                                                \
     }                                                                                                        \
-    FORMULA(conv##n##d_input) { /* (grad_output, weight, input_size, ...) */                                 \
-        TO(0, OP(conv##n##d, G, X(1), NONE, PLACE));                                                         \
-        TO(1, OP(conv##n##d_weight, X(0), G, rl_vjp_size(g, 1), PLACE));                                     \
+    VJP(conv##n##d_input) { /* (grad_output, weight, input_size, ...) */                                     \
+        GRAD_OF(0, OP(conv##n##d, G, X(1), NONE, PLACE));                                                    \
+        GRAD_OF(1, OP(conv##n##d_weight, X(0), G, rl_vjp_size(g, 1), PLACE));                                \
     }                                                                                                        \
-    FORMULA(conv##n##d_weight) { /* (grad_output, input, weight_size, ...) */                                \
-        TO(0, OP(conv##n##d, X(1), G, NONE, PLACE));                                                         \
-        TO(1, OP(conv##n##d_input, X(0), G, rl_vjp_size(g, 1), PLACE));                                      \
+    VJP(conv##n##d_weight) { /* (grad_output, input, weight_size, ...) */                                    \
+        GRAD_OF(0, OP(conv##n##d, X(1), G, NONE, PLACE));                                                    \
+        GRAD_OF(1, OP(conv##n##d_input, X(0), G, rl_vjp_size(g, 1), PLACE));                                 \
     }                                                                                                        \
-    FORMULA(conv_transpose##n##d) { /* (input, weight, bias, stride, padding, output_padding, groups,        \
+    VJP(conv_transpose##n##d) { /* (input, weight, bias, stride, padding, output_padding, groups,            \
                                        dilation) */                                                          \
-        TO(0, without_places(g, n, OP(conv##n##d, G, X(1), NONE, X(3), X(4), X(7), X(6))));                  \
-        TO(1, OP(conv##n##d_weight, with_places(g, n, X(0)), G, rl_vjp_size(g, 1), X(3), X(4), X(7), X(6))); \
-        TO(2, OP(conv_bias, G, INT(n)));                                                                     \
+        GRAD_OF(0, without_places(g, n, OP(conv##n##d, G, X(1), NONE, X(3), X(4), X(7), X(6))));             \
+        GRAD_OF(1, OP(conv##n##d_weight, with_places(g, n, X(0)), G, rl_vjp_size(g, 1), X(3), X(4), X(7),    \
+                      X(6)));                                                                                \
+        GRAD_OF(2, OP(conv_bias, G, INT(n)));                                                                \
     }
 CONVOLUTION(1)
 CONVOLUTION(2)
 CONVOLUTION(3)
 
-FORMULA(conv_bias) { /* (grad_output, spatial) */
+VJP(conv_bias) { /* (grad_output, spatial) */
     if (!rl_vjp_wants(g, 0)) return;
-    const rl_meta *like = rl_vjp_like(g, 0);
+    const rl_tensor_meta *like = rl_vjp_like(g, 0);
     int64_t shape[RL_MAX_DIMS];
     for (int d = 0; d < like->ndim; d++) shape[d] = 1;
     int64_t channel = like->ndim - rl_vjp_int(g, 1) - 1;

@@ -1,14 +1,14 @@
 /* Derivatives of distances between rows. */
-#include "formula.h"
+#include "vjp.h"
 #include <math.h>
 
 static V turned(rl_vjp *g, V x) {
     return OP(transpose, x, INT(-2), INT(-1));
 }
 
-FORMULA(cdist) {
-    TO(0, OP(_cdist_backward, G, X(0), X(1), X(2), OUT(0)));
-    TO(1, OP(_cdist_backward, turned(g, G), X(1), X(0), X(2), turned(g, OUT(0))));
+VJP(cdist) {
+    GRAD_OF(0, OP(_cdist_backward, G, X(0), X(1), X(2), OUT(0)));
+    GRAD_OF(1, OP(_cdist_backward, turned(g, G), X(1), X(0), X(2), turned(g, OUT(0))));
 }
 
 /* ---- the gradient's own derivatives, which PyTorch refuses ----
@@ -54,19 +54,19 @@ static V bend_gap(rl_vjp *g, const bend *s) {
     return TIMES(OP(mul, OP(mul, s->toward, round), weight), s->p - 1);
 }
 
-FORMULA(cdist_backward) { /* grad, x1, x2, p, cdist */
+VJP(cdist_backward) { /* grad, x1, x2, p, cdist */
     const bend s = {.grad = X(0),
                     .distance = X(4),
                     .gap = OP(sub, OP(unsqueeze, X(1), INT(-2)), OP(unsqueeze, X(2), INT(-3))),
                     .toward = OP(unsqueeze, G, INT(-2)),
                     .p = rl_vjp_num(g, 3)};
-    TO(0, bend_grad(g, &s));
-    TO(1, OP(sum, bend_gap(g, &s), INT(-2)));
-    TO(2, OP(neg, OP(sum, bend_gap(g, &s), INT(-3))));
-    TO(4, bend_distance(g, &s));
+    GRAD_OF(0, bend_grad(g, &s));
+    GRAD_OF(1, OP(sum, bend_gap(g, &s), INT(-2)));
+    GRAD_OF(2, OP(neg, OP(sum, bend_gap(g, &s), INT(-3))));
+    GRAD_OF(4, bend_distance(g, &s));
 }
 
-FORMULA(pdist_backward) { /* grad, input, p, pdist */
+VJP(pdist_backward) { /* grad, input, p, pdist */
     V x = X(1), n = INT(SIZE(x, 0)), pairs = OP(triu_indices, n, n, INT(1));
     V first = OP(select, pairs, INT(0), INT(0)), second = OP(select, pairs, INT(0), INT(1));
     const bend s = {.grad = X(0),
@@ -75,16 +75,16 @@ FORMULA(pdist_backward) { /* grad, input, p, pdist */
                     .toward =
                         OP(sub, OP(index_select, G, INT(0), first), OP(index_select, G, INT(0), second)),
                     .p = rl_vjp_num(g, 2)};
-    TO(0, bend_grad(g, &s));
+    GRAD_OF(0, bend_grad(g, &s));
     if (rl_vjp_wants(g, 1)) {
         V part = bend_gap(g, &s), sum = OP(index_add, OP(zeros_like, x), INT(0), first, part);
         rl_vjp_pass(g, 1, OP(index_add, sum, INT(0), second, OP(neg, part)));
     }
-    TO(3, bend_distance(g, &s));
+    GRAD_OF(3, bend_distance(g, &s));
 }
 
-FORMULA(pdist) {
-    TO(0, OP(_pdist_backward, G, X(0), X(1), OUT(0)));
+VJP(pdist) {
+    GRAD_OF(0, OP(_pdist_backward, G, X(0), X(1), OUT(0)));
 }
 
 /* d = |a - b|     da = sum (a - b) * grad / d, and nothing comes from where d is 0 */
@@ -92,10 +92,10 @@ static V ratio(rl_vjp *g) {
     return OP(masked_fill, OP(div, G, OUT(0)), OP(eq, OUT(0), INT(0)), INT(0));
 }
 static V side(rl_vjp *g, V ratio, V own, V other) {
-    return OP(sub, OP(mul, own, OP(sum, ratio, INT(-1), TRUTH(true))), OP(matmul, ratio, other));
+    return OP(sub, OP(mul, own, OP(sum, ratio, INT(-1), BOOLEAN(true))), OP(matmul, ratio, other));
 }
-FORMULA(euclidean_dist) {
+VJP(euclidean_dist) {
     V r = ratio(g);
-    TO(0, side(g, r, X(0), X(1)));
-    TO(1, side(g, turned(g, r), X(1), X(0)));
+    GRAD_OF(0, side(g, r, X(0), X(1)));
+    GRAD_OF(1, side(g, turned(g, r), X(1), X(0)));
 }

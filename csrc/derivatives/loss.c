@@ -1,5 +1,5 @@
 /* Derivatives of losses. */
-#include "formula.h"
+#include "vjp.h"
 #include <math.h>
 
 enum { MEAN = 1 };
@@ -25,20 +25,20 @@ static V one_minus(rl_vjp *g, V x) {
 }
 
 /* ---- of the difference ---- */
-FORMULA(mse_loss) {
-    TO(0, OP(mse_loss_backward, G, X(0), X(1), X(2)));
-    TO(1, OP(mse_loss_backward, G, X(1), X(0), X(2)));
+VJP(mse_loss) {
+    GRAD_OF(0, OP(mse_loss_backward, G, X(0), X(1), X(2)));
+    GRAD_OF(1, OP(mse_loss_backward, G, X(1), X(0), X(2)));
 }
-FORMULA(mse_loss_backward) {
-    TO(0, OP(mse_loss_backward, G, X(1), X(2), X(3)));
+VJP(mse_loss_backward) {
+    GRAD_OF(0, OP(mse_loss_backward, G, X(1), X(2), X(3)));
     if (wants_any(g, 1)) pass_difference(g, 1, shared_out(g, OP(mul, TIMES(G, 2), X(0)), 3));
 }
 
-FORMULA(l1_loss) {
+VJP(l1_loss) {
     if (wants_any(g, 0)) pass_difference(g, 0, OP(l1_loss_backward, G, X(0), X(1), X(2)));
 }
-FORMULA(l1_loss_backward) {
-    TO(0, OP(l1_loss_backward, G, X(1), X(2), X(3)));
+VJP(l1_loss_backward) {
+    GRAD_OF(0, OP(l1_loss_backward, G, X(1), X(2), X(3)));
     if (wants_any(g, 1)) pass_difference(g, 1, ZEROS);
 }
 
@@ -47,72 +47,72 @@ static V bowl_curve(rl_vjp *g, V steepness) {
     V gap = OP(abs, OP(sub, X(1), X(2))), curve = OP(mul, OP(mul, G, X(0)), steepness);
     return shared_out(g, OP(mul, curve, OP(lt, gap, X(4))), 3);
 }
-FORMULA(smooth_l1_loss) {
-    TO(0, OP(smooth_l1_loss_backward, G, X(0), X(1), X(2), X(3)));
-    TO(1, OP(smooth_l1_loss_backward, G, X(1), X(0), X(2), X(3)));
+VJP(smooth_l1_loss) {
+    GRAD_OF(0, OP(smooth_l1_loss_backward, G, X(0), X(1), X(2), X(3)));
+    GRAD_OF(1, OP(smooth_l1_loss_backward, G, X(1), X(0), X(2), X(3)));
 }
-FORMULA(smooth_l1_loss_backward) {
-    TO(0, OP(smooth_l1_loss_backward, G, X(1), X(2), X(3), X(4)));
+VJP(smooth_l1_loss_backward) {
+    GRAD_OF(0, OP(smooth_l1_loss_backward, G, X(1), X(2), X(3), X(4)));
     if (wants_any(g, 1))
         pass_difference(g, 1, rl_vjp_num(g, 4) > 0 ? bowl_curve(g, NUM(1 / rl_vjp_num(g, 4))) : ZEROS);
 }
-FORMULA(huber_loss) {
-    TO(0, OP(huber_loss_backward, G, X(0), X(1), X(2), X(3)));
-    TO(1, OP(huber_loss_backward, G, X(1), X(0), X(2), X(3)));
+VJP(huber_loss) {
+    GRAD_OF(0, OP(huber_loss_backward, G, X(0), X(1), X(2), X(3)));
+    GRAD_OF(1, OP(huber_loss_backward, G, X(1), X(0), X(2), X(3)));
 }
-FORMULA(huber_loss_backward) {
-    TO(0, OP(huber_loss_backward, G, X(1), X(2), X(3), X(4)));
+VJP(huber_loss_backward) {
+    GRAD_OF(0, OP(huber_loss_backward, G, X(1), X(2), X(3), X(4)));
     if (wants_any(g, 1)) pass_difference(g, 1, bowl_curve(g, NUM(1)));
 }
 
 /* ---- of the product ---- */
-FORMULA(soft_margin_loss) {
-    TO(0, OP(soft_margin_loss_backward, G, X(0), X(1), X(2)));
+VJP(soft_margin_loss) {
+    GRAD_OF(0, OP(soft_margin_loss_backward, G, X(0), X(1), X(2)));
 }
 /* target ** 2 * s * (1 - s), s = sigmoid(target * input) */
-FORMULA(soft_margin_loss_backward) {
-    TO(0, OP(soft_margin_loss_backward, G, X(1), X(2), X(3)));
+VJP(soft_margin_loss_backward) {
+    GRAD_OF(0, OP(soft_margin_loss_backward, G, X(1), X(2), X(3)));
     if (!rl_vjp_wants(g, 1)) return;
     V s = OP(sigmoid, OP(mul, X(2), X(1))), curve = OP(mul, s, one_minus(g, s));
-    TO(1, shared_out(g, OP(mul, OP(mul, G, X(0)), OP(mul, squared(g, X(2)), curve)), 3));
+    GRAD_OF(1, shared_out(g, OP(mul, OP(mul, G, X(0)), OP(mul, squared(g, X(2)), curve)), 3));
 }
 
 /* ---- (input, target, reduction, log_target) ---- */
-FORMULA(kl_div) {
+VJP(kl_div) {
     const bool log = rl_vjp_int(g, 3);
-    TO(0, OP(kl_div_backward, G, X(0), X(1), X(2), X(3)));
+    GRAD_OF(0, OP(kl_div_backward, G, X(0), X(1), X(2), X(3)));
     if (!rl_vjp_wants(g, 1)) return;
     V x = X(0), y = X(1), gap = OP(sub, y, x);
     V each = rl_vjp_int(g, 2) == MEAN ? OP(div, G, NUM((double)NUMEL(gap))) : G;
     if (log) { /* exp(y) * (y - x + 1) */
         each = OP(mul, each, OP(exp, y));
-        TO(1, OP(add, OP(mul, each, gap), each));
+        GRAD_OF(1, OP(add, OP(mul, each, gap), each));
         return;
     }
     /* as xlogy() has it: log(y) counts as 0 where y is, and y / y does not as 1 */
     V slope = OP(sub, OP(xlogy, OP(ne, y, NUM(0)), y), x);
-    TO(1, OP(add, OP(mul, each, slope), OP(mul, each, OP(div, y, y))));
+    GRAD_OF(1, OP(add, OP(mul, each, slope), OP(mul, each, OP(div, y, y))));
 }
 /* the input gave its dims alone */
-FORMULA(kl_div_backward) {
+VJP(kl_div_backward) {
     const bool log = rl_vjp_int(g, 4);
-    TO(0, OP(kl_div_backward, G, X(1), X(2), X(3), X(4)));
+    GRAD_OF(0, OP(kl_div_backward, G, X(1), X(2), X(3), X(4)));
     if (!rl_vjp_wants(g, 2)) return;
     V slope = OP(neg, OP(mul, G, X(0)));
-    TO(2, shared_out(g, log ? OP(mul, slope, OP(exp, X(2))) : slope, 3));
+    GRAD_OF(2, shared_out(g, log ? OP(mul, slope, OP(exp, X(2))) : slope, 3));
 }
 
 /* ---- (input, target, weight, reduction): the logarithms of the target's gradient have no limit ---- */
-FORMULA(binary_cross_entropy) {
-    TO(0, OP(binary_cross_entropy_backward, G, X(0), X(1), MAYBE(2), X(3)));
+VJP(binary_cross_entropy) {
+    GRAD_OF(0, OP(binary_cross_entropy_backward, G, X(0), X(1), MAYBE(2), X(3)));
     if (!rl_vjp_wants(g, 1)) return;
     V x = X(0), slope = OP(mul, G, OP(neg, OP(logit, x, NONE)));
     if (GIVEN(2)) slope = OP(mul, slope, X(2));
-    TO(1, rl_vjp_int(g, 3) == MEAN ? OP(div, slope, NUM((double)NUMEL(x))) : slope);
+    GRAD_OF(1, rl_vjp_int(g, 3) == MEAN ? OP(div, slope, NUM((double)NUMEL(x))) : slope);
 }
 /* (grad_output, input, target, weight, reduction): weight * (x - y) / (x * (1 - x)) */
-FORMULA(binary_cross_entropy_backward) {
-    TO(0, OP(binary_cross_entropy_backward, G, X(1), X(2), MAYBE(3), X(4)));
+VJP(binary_cross_entropy_backward) {
+    GRAD_OF(0, OP(binary_cross_entropy_backward, G, X(1), X(2), MAYBE(3), X(4)));
     if (!wants_any(g, 1)) return;
     V x = X(1), each = OP(mul, G, X(0));
     if (GIVEN(3)) each = OP(mul, each, X(3));
@@ -122,25 +122,25 @@ FORMULA(binary_cross_entropy_backward) {
         V below = OP(mul, PLUS(x, 1e-12), PLUS(one_minus(g, x), 1e-12));
         rl_vjp_pass(g, 1, OP(div, OP(mul, each, above), squared(g, below)));
     }
-    TO(2, OP(div, OP(neg, each), OP(clamp, OP(mul, x, one_minus(g, x)), NUM(1e-12), NONE)));
+    GRAD_OF(2, OP(div, OP(neg, each), OP(clamp, OP(mul, x, one_minus(g, x)), NUM(1e-12), NONE)));
 }
 
 /* ---- (input, target, weight, pos_weight, reduction) ---- */
-FORMULA(binary_cross_entropy_with_logits) {
-    TO(0, OP(binary_cross_entropy_with_logits_backward, G, X(0), X(1), MAYBE(2), MAYBE(3), X(4)));
+VJP(binary_cross_entropy_with_logits) {
+    GRAD_OF(0, OP(binary_cross_entropy_with_logits_backward, G, X(0), X(1), MAYBE(2), MAYBE(3), X(4)));
     if (!rl_vjp_wants(g, 1)) return;
     V x = X(0), slope = OP(neg, x);
     if (GIVEN(3)) /* log(1 - s) - pos_weight * log(s), s = sigmoid(x) */
         slope = OP(sub, OP(log_sigmoid, slope), OP(mul, X(3), OP(log_sigmoid, x)));
     slope = OP(mul, G, slope);
     if (GIVEN(2)) slope = OP(mul, slope, X(2));
-    const rl_meta *target = rl_vjp_like(g, 1);
+    const rl_tensor_meta *target = rl_vjp_like(g, 1);
     if (target->ndim != NDIM(slope)) slope = OP(expand, slope, rl_vjp_size(g, 1));
-    TO(1, rl_vjp_int(g, 4) == MEAN ? OP(div, slope, NUM((double)NUMEL(slope))) : slope);
+    GRAD_OF(1, rl_vjp_int(g, 4) == MEAN ? OP(div, slope, NUM((double)NUMEL(slope))) : slope);
 }
 /* (grad_output, input, target, weight, pos_weight, reduction): weight * ((p y + 1 - y) * s - p y) */
-FORMULA(binary_cross_entropy_with_logits_backward) {
-    TO(0, OP(binary_cross_entropy_with_logits_backward, G, X(1), X(2), MAYBE(3), MAYBE(4), X(5)));
+VJP(binary_cross_entropy_with_logits_backward) {
+    GRAD_OF(0, OP(binary_cross_entropy_with_logits_backward, G, X(1), X(2), MAYBE(3), MAYBE(4), X(5)));
     if (!wants_any(g, 1)) return;
     V s = OP(sigmoid, X(1)), each = OP(mul, G, X(0));
     if (GIVEN(3)) each = OP(mul, each, X(3));
@@ -151,16 +151,16 @@ FORMULA(binary_cross_entropy_with_logits_backward) {
         rl_vjp_pass(g, 1, curve);
     }
     if (!rl_vjp_wants(g, 2)) return;
-    TO(2, GIVEN(4) ? OP(mul, each, OP(sub, OP(mul, PLUS(X(4), -1), s), X(4))) : OP(neg, each));
+    GRAD_OF(2, GIVEN(4) ? OP(mul, each, OP(sub, OP(mul, PLUS(X(4), -1), s), X(4))) : OP(neg, each));
 }
 
 /* ---- losses with a margin ---- */
 /* (input, target, p, margin, weight, reduction) */
-FORMULA(multi_margin_loss) {
-    TO(0, OP(multi_margin_loss_backward, G, X(0), X(1), X(2), X(3), MAYBE(4), X(5)));
+VJP(multi_margin_loss) {
+    GRAD_OF(0, OP(multi_margin_loss_backward, G, X(0), X(1), X(2), X(3), MAYBE(4), X(5)));
 }
 
 /* (input, target, reduction) */
-FORMULA(multilabel_margin_loss) {
-    TO(0, OP(multilabel_margin_loss_backward, G, X(0), X(1), X(2)));
+VJP(multilabel_margin_loss) {
+    GRAD_OF(0, OP(multilabel_margin_loss_backward, G, X(0), X(1), X(2)));
 }

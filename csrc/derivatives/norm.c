@@ -1,34 +1,34 @@
 /* Derivatives of normalisations; those of their gradient operators are written out here. */
-#include "formula.h"
+#include "vjp.h"
 #include <float.h>
 
 /* Of a norm's gradient operator: the gradients by input, weight and bias, each where it is wanted. */
 static void pass_norm(rl_vjp *g, const V made[3], int weight, int bias) {
-    TO(0, made[0]);
-    TO(weight, made[1]);
-    if (bias >= 0) TO(bias, made[2]);
+    GRAD_OF(0, made[0]);
+    GRAD_OF(weight, made[1]);
+    if (bias >= 0) GRAD_OF(bias, made[2]);
 }
 
 /* ---- forward operators ---- */
-FORMULA(batch_norm) { /* (input, weight, bias, running_mean, running_var, training, momentum, eps) */
+VJP(batch_norm) { /* (input, weight, bias, running_mean, running_var, training, momentum, eps) */
     V made[3];
     OPS(made, 3, native_batch_norm_backward, G, X(0), MAYBE(1), MAYBE(3), MAYBE(4), OUT(1), OUT(2), X(5),
         X(7));
     pass_norm(g, made, 1, 2);
 }
-FORMULA(layer_norm) { /* (input, normalized_shape, weight, bias, eps) */
+VJP(layer_norm) { /* (input, normalized_shape, weight, bias, eps) */
     V made[3];
     OPS(made, 3, native_layer_norm_backward, G, X(0), X(1), OUT(1), OUT(2), MAYBE(2), X(4));
     pass_norm(g, made, 2, 3);
 }
-FORMULA(group_norm) { /* (input, num_groups, weight, bias, eps) */
+VJP(group_norm) { /* (input, num_groups, weight, bias, eps) */
     V made[3];
     OPS(made, 3, native_group_norm_backward, G, X(0), OUT(1), OUT(2), MAYBE(2), X(1), X(4));
     pass_norm(g, made, 2, 3);
 }
 /* of the statistics themselves, by the input: (by mean - by r * r^3 (x - mean)) / n */
 static V statistics_back(rl_vjp *g) {
-    const rl_meta *m = &g->node->meta[1];
+    const rl_tensor_meta *m = &g->node->meta[1];
     int64_t some[3] = {m->shape[0], m->shape[1], 1}, all[3] = {some[0], some[1], -1};
     V one = INTS(some, 3), x = OP(reshape, X(0), INTS(all, 3)), r = OP(reshape, OUT(2), one);
     V off = OP(sub, x, OP(reshape, OUT(1), one)), slope = OP(mul, OP(mul, OP(mul, r, r), r), off);
@@ -37,7 +37,7 @@ static V statistics_back(rl_vjp *g) {
     double n = (double)rl_vjp_int(g, 4) / (double)rl_vjp_int(g, 6) * (double)rl_vjp_int(g, 5);
     return OP(reshape, OP(div, OP(sub, by_mean, OP(mul, by_r, slope)), NUM(n)), rl_vjp_size(g, 0));
 }
-FORMULA(native_group_norm) { /* (input, weight, bias, N, C, HxW, group, eps) */
+VJP(native_group_norm) { /* (input, weight, bias, N, C, HxW, group, eps) */
     V made[3];
     OPS(made, 3, native_group_norm_backward, G, X(0), OUT(1), OUT(2), MAYBE(1), X(6), X(7));
     V x = X(0);
@@ -45,16 +45,16 @@ FORMULA(native_group_norm) { /* (input, weight, bias, N, C, HxW, group, eps) */
     if (more && rl_vjp_wants(g, 0)) made[0] = OP(add, made[0], statistics_back(g));
     pass_norm(g, made, 1, 2);
 }
-FORMULA(instance_norm) { /* as batch_norm; statistics of the input are those of groups of one channel */
+VJP(instance_norm) { /* as batch_norm; statistics of the input are those of groups of one channel */
     V made[3], x = X(0), no = NONE;
     if (rl_vjp_int(g, 5))
         OPS(made, 3, native_group_norm_backward, G, x, no, no, MAYBE(1), INT(SIZE(x, 1)), X(7));
     else
-        OPS(made, 3, native_batch_norm_backward, G, x, MAYBE(1), MAYBE(3), MAYBE(4), no, no, TRUTH(false),
+        OPS(made, 3, native_batch_norm_backward, G, x, MAYBE(1), MAYBE(3), MAYBE(4), no, no, BOOLEAN(false),
             X(7));
     pass_norm(g, made, 1, 2);
 }
-FORMULA(rms_norm) { /* (input, normalized_shape, weight, eps) */
+VJP(rms_norm) { /* (input, normalized_shape, weight, eps) */
     V made[3] = {0};
     OPS(made, 2, rms_norm_backward, G, X(0), X(1), MAYBE(2), MAYBE(3));
     pass_norm(g, made, 2, -1);
@@ -88,7 +88,7 @@ static V by_channel(const norm_back *n, V x) {
 }
 static V mean(const norm_back *n, V x) {
     rl_vjp *g = n->g;
-    return OP(mean, x, INTS((int64_t *)n->over, 2), TRUTH(true));
+    return OP(mean, x, INTS((int64_t *)n->over, 2), BOOLEAN(true));
 }
 static V times(rl_vjp *g, V a, V b) { /* RL_NONE: 0 */
     return a.tag == RL_NONE || b.tag == RL_NONE ? NONE : OP(mul, a, b);
@@ -165,18 +165,18 @@ static int64_t dims_product(const int64_t *dims, int n) {
 }
 /* (N, C, ...) with channels in groups */
 static norm_back in_groups(rl_vjp *g, int64_t groups) {
-    const rl_meta *m = &g->node->meta[0];
+    const rl_tensor_meta *m = &g->node->meta[0];
     int64_t size = dims_product(m->shape + 2, m->ndim - 2);
     return (norm_back){.g = g, .size = {m->shape[0], groups, m->shape[1] / groups, size}, .over = {2, 3}};
 }
 static norm_back in_rows(rl_vjp *g, int last) {
-    const rl_meta *m = &g->node->meta[0];
+    const rl_tensor_meta *m = &g->node->meta[0];
     int lead = m->ndim - last;
     int64_t samples = dims_product(m->shape, lead), size = dims_product(m->shape + lead, last);
     return (norm_back){.g = g, .size = {samples, 1, size, 1}, .over = {2, 3}};
 }
 
-FORMULA(native_batch_norm_backward) { /* (.., weight 2, running 3 4, saved 5 6, train 7, eps 8) */
+VJP(native_batch_norm_backward) { /* (.., weight 2, running 3 4, saved 5 6, train 7, eps 8) */
     norm_back n = in_groups(g, 1);
     n.over[0] = 0;
     n.frozen = !rl_vjp_int(g, 7);
@@ -189,19 +189,19 @@ FORMULA(native_batch_norm_backward) { /* (.., weight 2, running 3 4, saved 5 6, 
     }
     norm_pass(&n, 2);
 }
-FORMULA(native_layer_norm_backward) { /* (.., normalized_shape 2, mean, rstd, weight 5, eps 6) */
+VJP(native_layer_norm_backward) { /* (.., normalized_shape 2, mean, rstd, weight 5, eps 6) */
     norm_back n = in_rows(g, X(2).n);
     norm_begin(&n, 5, true);
     norm_statistics(&n, rl_vjp_num(g, 6));
     norm_pass(&n, 5);
 }
-FORMULA(native_group_norm_backward) { /* (.., mean, rstd, weight 4, group 5, eps 6) */
+VJP(native_group_norm_backward) { /* (.., mean, rstd, weight 4, group 5, eps 6) */
     norm_back n = in_groups(g, rl_vjp_int(g, 5));
     norm_begin(&n, 4, true);
     norm_statistics(&n, rl_vjp_num(g, 6));
     norm_pass(&n, 4);
 }
-FORMULA(rms_norm_backward) { /* (.., normalized_shape 2, weight 3, eps 4) */
+VJP(rms_norm_backward) { /* (.., normalized_shape 2, weight 3, eps 4) */
     norm_back n = in_rows(g, X(2).n);
     int dtype = g->node->meta[0].dtype;
     n.around_zero = true;

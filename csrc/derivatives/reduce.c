@@ -1,5 +1,5 @@
 /* Derivatives of reductions: a gradient gets its lost dimensions back as 1 and stretches over them. */
-#include "formula.h"
+#include "vjp.h"
 #include <math.h>
 #include <float.h>
 
@@ -14,7 +14,7 @@ static uint64_t dims_of(rl_vjp *g, int arg, int ndim) {
 }
 
 rl_span rl_span_of(rl_vjp *g, int dim_arg, bool kept) {
-    const rl_meta *like = rl_vjp_like(g, 0);
+    const rl_tensor_meta *like = rl_vjp_like(g, 0);
     rl_span s = {
         .mask = dim_arg < 0 ? ~(uint64_t)0 : dims_of(g, dim_arg, like->ndim), .count = 1, .kept = kept};
     for (int d = 0; d < like->ndim; d++) {
@@ -25,7 +25,7 @@ rl_span rl_span_of(rl_vjp *g, int dim_arg, bool kept) {
     return s;
 }
 V rl_span_restored(rl_vjp *g, const rl_span *s, V x) {
-    const rl_meta *like = rl_vjp_like(g, 0);
+    const rl_tensor_meta *like = rl_vjp_like(g, 0);
     int64_t shape[RL_MAX_DIMS];
     if (s->kept || !like->ndim) return x;
     for (int d = 0; d < like->ndim; d++) shape[d] = s->mask >> d & 1 ? 1 : like->shape[d];
@@ -39,23 +39,23 @@ V rl_span_dims(const rl_span *s) {
 }
 
 /* ---- sums ---- */
-FORMULA(sum) {
+VJP(sum) {
     if (!rl_vjp_wants(g, 0)) return;
     rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
     rl_vjp_pass(g, 0, stretched(g, &s, G));
 }
-FORMULA(mean) {
+VJP(mean) {
     if (!rl_vjp_wants(g, 0)) return;
     rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
     rl_vjp_pass(g, 0, OP(div, stretched(g, &s, G), NUM(s.count)));
 }
 
-FORMULA(nansum) {
+VJP(nansum) {
     if (!rl_vjp_wants(g, 0)) return;
     rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
     rl_vjp_pass(g, 0, OP(mul, stretched(g, &s, G), OP(logical_not, OP(isnan, X(0)))));
 }
-FORMULA(logsumexp) {
+VJP(logsumexp) {
     if (!rl_vjp_wants(g, 0)) return;
     rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
     V share = OP(exp, OP(sub, X(0), rl_span_restored(g, &s, OUT(0))));
@@ -63,33 +63,34 @@ FORMULA(logsumexp) {
 }
 
 /* ---- extremes: all that are equal to the result share ---- */
-FORMULA(extreme) {
+VJP(extreme) {
     if (!rl_vjp_wants(g, 0)) return;
     rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
-    V hit = OP(eq, rl_span_restored(g, &s, OUT(0)), X(0)), many = OP(sum, hit, rl_span_dims(&s), TRUTH(true));
+    V hit = OP(eq, rl_span_restored(g, &s, OUT(0)), X(0)),
+      many = OP(sum, hit, rl_span_dims(&s), BOOLEAN(true));
     rl_vjp_pass(g, 0, OP(div, OP(mul, rl_span_restored(g, &s, G), hit), many));
 }
 /* each of the two as one alone: all that are equal to it share */
 static V shared(rl_vjp *g, const rl_span *s, int result) {
     V hit = OP(eq, rl_span_restored(g, s, OUT(result)), X(0));
     V share =
-        OP(div, rl_span_restored(g, s, rl_vjp_grad(g, result)), OP(sum, hit, rl_span_dims(s), TRUTH(true)));
+        OP(div, rl_span_restored(g, s, rl_vjp_grad(g, result)), OP(sum, hit, rl_span_dims(s), BOOLEAN(true)));
     return OP(mul, share, hit);
 }
-FORMULA(aminmax) {
+VJP(aminmax) {
     if (!rl_vjp_wants(g, 0)) return;
     rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
     V least = rl_vjp_has_grad(g, 0) ? shared(g, &s, 0) : NONE;
     V most = rl_vjp_has_grad(g, 1) ? shared(g, &s, 1) : NONE;
     rl_vjp_pass(g, 0, least.tag == RL_NONE ? most : most.tag == RL_NONE ? least : OP(add, least, most));
 }
-FORMULA(extreme_all) {
-    TO(0, rl_vjp_shared(g));
+VJP(extreme_all) {
+    GRAD_OF(0, rl_vjp_shared(g));
 }
-FORMULA(extreme_dim) { /* the first result's gradient goes where the indices say */
+VJP(extreme_dim) { /* the first result's gradient goes where the indices say */
     if (!rl_vjp_wants(g, 0)) return;
     rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
-    const rl_meta *like = rl_vjp_like(g, 0);
+    const rl_tensor_meta *like = rl_vjp_like(g, 0);
     if (!like->ndim) {
         rl_vjp_pass(g, 0, G);
         return;
@@ -111,9 +112,9 @@ static V others(rl_vjp *g, V x, int64_t dim, int64_t size) {
     V left = OP(cumprod, JOIN(one, before, dim), INT(dim));
     return OP(mul, left, OP(flip, OP(cumprod, JOIN(one, after, dim), INT(dim)), dims));
 }
-FORMULA(prod) {
+VJP(prod) {
     if (!rl_vjp_wants(g, 0)) return;
-    const rl_meta *like = rl_vjp_like(g, 0);
+    const rl_tensor_meta *like = rl_vjp_like(g, 0);
     V x = X(0);
     rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
     if (!like->ndim) {
@@ -131,15 +132,15 @@ FORMULA(prod) {
 }
 
 /* ---- segments ---- */
-FORMULA(segment_reduce) {
-    TO(0, OP(segment_reduce_backward, OP(contiguous, G), OUT(0), X(0), X(1), MAYBE(2), MAYBE(4), X(5),
-             MAYBE(7)));
+VJP(segment_reduce) {
+    GRAD_OF(0, OP(segment_reduce_backward, OP(contiguous, G), OUT(0), X(0), X(1), MAYBE(2), MAYBE(4), X(5),
+                  MAYBE(7)));
 }
 
 /* ---- variances and standard deviations ---- */
 /* 2 / (n - correction) * grad * (x - mean); infinite or NaN when nothing is left to divide by */
 static V spread(rl_vjp *g, const rl_span *s, V grad, double correction) {
-    V x = X(0), gap = OP(sub, x, OP(mean, x, rl_span_dims(s), TRUTH(true)));
+    V x = X(0), gap = OP(sub, x, OP(mean, x, rl_span_dims(s), BOOLEAN(true)));
     double left = s->count - correction;
     grad = rl_span_restored(g, s, grad);
     if (left > 0 || s->n < rl_vjp_like(g, 0)->ndim) return OP(mul, OP(mul, grad, NUM(2 / left)), gap);
@@ -189,13 +190,13 @@ static void std_and_mean(rl_vjp *g, variance v) {
     with_mean(g, &v, true);
 }
 #define OVERLOADS(name, pass)                                                                                \
-    FORMULA(name) {                                                                                          \
+    VJP(name) {                                                                                              \
         if (rl_vjp_wants(g, 0)) pass(g, by_correction(g));                                                   \
     }                                                                                                        \
-    FORMULA(name##_unbiased) {                                                                               \
+    VJP(name##_unbiased) {                                                                                   \
         if (rl_vjp_wants(g, 0)) pass(g, unbiased(g));                                                        \
     }                                                                                                        \
-    FORMULA(name##_unbiased_dim) {                                                                           \
+    VJP(name##_unbiased_dim) {                                                                               \
         if (rl_vjp_wants(g, 0)) pass(g, unbiased_dim(g));                                                    \
     }
 OVERLOADS(var, var_alone)
@@ -206,12 +207,12 @@ OVERLOADS(std_mean, std_and_mean)
 /* ---- running sums and products ---- */
 /* the size along dim (wrapped); 1 for a number */
 static int64_t dim_size(const rl_vjp *g, int64_t *dim) {
-    const rl_meta *out = &g->node->meta[0];
+    const rl_tensor_meta *out = &g->node->meta[0];
     *dim = rl_dim_wrapped(*dim, out->ndim);
     return out->ndim ? out->shape[*dim] : 1;
 }
 
-FORMULA(cumsum) { /* an element counts in all sums from its own on */
+VJP(cumsum) { /* an element counts in all sums from its own on */
     int64_t dim = rl_vjp_int(g, 1);
     if (!rl_vjp_wants(g, 0)) return;
     if (dim_size(g, &dim) <= 1) {
@@ -239,7 +240,7 @@ static V later_terms(rl_vjp *g, V x, int64_t dim, int64_t size) {
     }
     return sum;
 }
-FORMULA(cumprod) {
+VJP(cumprod) {
     int64_t dim = rl_vjp_int(g, 1);
     if (!rl_vjp_wants(g, 0)) return;
     int64_t size = dim_size(g, &dim);
@@ -265,7 +266,7 @@ static V later_powers(rl_vjp *g, V size, V dims, int64_t dim) {
     V later = OP(flip, OP(logcumsumexp, OP(flip, logs, dims), INT(dim)), dims);
     return OP(exp, OP(add, later, X(0)));
 }
-FORMULA(logcumsumexp) {
+VJP(logcumsumexp) {
     int64_t dim = rl_vjp_int(g, 1);
     if (!rl_vjp_wants(g, 0)) return;
     if (dim_size(g, &dim) <= 1) {
@@ -276,7 +277,7 @@ FORMULA(logcumsumexp) {
     rl_vjp_pass(g, 0, OP(sub, above, later_powers(g, OP(neg, G), dims, dim)));
 }
 
-FORMULA(cumextreme) { /* to where each result stands */
+VJP(cumextreme) { /* to where each result stands */
     int64_t dim = rl_vjp_int(g, 1);
     if (!rl_vjp_wants(g, 0)) return;
     if (dim_size(g, &dim) <= 1)

@@ -1,5 +1,5 @@
 /* Derivatives of resizing: an operator and its gradient are linear, each the other's derivative. */
-#include "formula.h"
+#include "vjp.h"
 
 /* what follows the sizes, the first of them as argument `at`: factors, one for each dim */
 #define FACTORS1(at) MAYBE(at)
@@ -12,11 +12,11 @@
 
 /* (input, output_size, ...) and (grad_output, output_size, input_size, ...) */
 #define RESIZE(id, REST)                                                                                     \
-    FORMULA(id) {                                                                                            \
-        TO(0, OP(id##_backward, G, X(1), rl_vjp_size(g, 0), REST(2)));                                       \
+    VJP(id) {                                                                                                \
+        GRAD_OF(0, OP(id##_backward, G, X(1), rl_vjp_size(g, 0), REST(2)));                                  \
     }                                                                                                        \
-    FORMULA(id##_backward) {                                                                                 \
-        TO(0, OP(id, G, X(1), REST(3)));                                                                     \
+    VJP(id##_backward) {                                                                                     \
+        GRAD_OF(0, OP(id, G, X(1), REST(3)));                                                                \
     }
 RESIZE(upsample_nearest1d, FACTORS1)
 RESIZE(upsample_nearest2d, FACTORS2)

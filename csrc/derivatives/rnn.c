@@ -1,6 +1,6 @@
 /* Derivatives of recurrent layers. */
-#include "formula.h"
-#include "contract/rnn.h"
+#include "vjp.h"
+#include "kernel_abi/rnn.h"
 
 /* The results of _rnn_layer_backward. */
 enum { RNN_BY_GATES, RNN_BY_HIDDEN, RNN_BY_STATE, RNN_BY_CELL, RNN_BEFORE, RNN_BY_PROJECTED, RNN_MADE };
@@ -180,7 +180,7 @@ static V projected(rl_vjp *g) {
     return OP(mul, OP(narrow, OUT(3), INT(1), INT(3 * n), INT(n)), OP(tanh, OUT(4)));
 }
 
-FORMULA(_rnn_layer) {
+VJP(_rnn_layer) {
     const int64_t mode = rl_vjp_int(g, RL_RNN_MODE);
     const bool lstm = mode == RL_RNN_LSTM, gated = rl_rnn_saved(mode) > 0;
     V made[RNN_MADE] = {0};
@@ -200,16 +200,16 @@ FORMULA(_rnn_layer) {
                       X(RL_RNN_MODE),
                       X(RL_RNN_REVERSE)};
     if (FAILED) return;
-    if (rl_here.grad)
+    if (rl_tls.grad)
         rnn_steps(g, args, made);
     else
         rl_values_op_all(VALUES, RL_OP__rnn_layer_backward, args, sizeof args / sizeof *args, made, RNN_MADE);
     if (FAILED) return;
     V hidden = mode == RL_RNN_GRU ? made[RNN_BY_HIDDEN] : rnn_rows(g, made[RNN_BY_GATES]);
-    TO(RL_RNN_GATES, made[RNN_BY_GATES]);
-    TO(RL_RNN_STATE, made[RNN_BY_STATE]);
-    TO(RL_RNN_CELL, made[RNN_BY_CELL]);
-    TO(RL_RNN_WEIGHT, OP(mm, OP(t, hidden), made[RNN_BEFORE]));
-    TO(RL_RNN_BIAS, OP(sum, hidden, INT(0)));
-    TO(RL_RNN_PROJECTION, OP(mm, OP(t, made[RNN_BY_PROJECTED]), projected(g)));
+    GRAD_OF(RL_RNN_GATES, made[RNN_BY_GATES]);
+    GRAD_OF(RL_RNN_STATE, made[RNN_BY_STATE]);
+    GRAD_OF(RL_RNN_CELL, made[RNN_BY_CELL]);
+    GRAD_OF(RL_RNN_WEIGHT, OP(mm, OP(t, hidden), made[RNN_BEFORE]));
+    GRAD_OF(RL_RNN_BIAS, OP(sum, hidden, INT(0)));
+    GRAD_OF(RL_RNN_PROJECTION, OP(mm, OP(t, made[RNN_BY_PROJECTED]), projected(g)));
 }

@@ -1,16 +1,16 @@
 /* Derivatives of order: each element goes where it stood. */
-#include "formula.h"
+#include "vjp.h"
 
 static void put_back(rl_vjp *g, int dim_arg, V where) {
-    TO(0, OP(scatter, rl_vjp_zeros(g, 0), INT(rl_vjp_int(g, dim_arg)), where, G));
+    GRAD_OF(0, OP(scatter, rl_vjp_zeros(g, 0), INT(rl_vjp_int(g, dim_arg)), where, G));
 }
-FORMULA(sort) {
+VJP(sort) {
     put_back(g, 1, OUT(1));
 }
-FORMULA(sort_stable) {
+VJP(sort_stable) {
     put_back(g, 2, OUT(1));
 }
-FORMULA(topk) {
+VJP(topk) {
     put_back(g, 2, OUT(1));
 }
 
@@ -22,12 +22,12 @@ static void put_back_one(rl_vjp *g, int dim_arg, V where) {
         grad = OP(unsqueeze, grad, dim), where = OP(unsqueeze, where, dim);
     rl_vjp_pass(g, 0, OP(scatter, rl_vjp_zeros(g, 0), dim, where, grad));
 }
-FORMULA(kthvalue) {
+VJP(kthvalue) {
     put_back_one(g, 2, OUT(1));
 }
-FORMULA(median_dim) {
+VJP(median_dim) {
     put_back_one(g, 1, OUT(1));
 }
-FORMULA(median) {
-    TO(0, rl_vjp_shared(g));
+VJP(median) {
+    GRAD_OF(0, rl_vjp_shared(g));
 }

@@ -1,5 +1,5 @@
 /* Derivatives of special functions: https://docs.pytorch.org/docs/2.13/special.html */
-#include "formula.h"
+#include "vjp.h"
 #include <math.h>
 
 static V not_implemented(rl_vjp *g, const char *what) {
@@ -8,20 +8,20 @@ static V not_implemented(rl_vjp *g, const char *what) {
 }
 
 /* ---- the gamma function ---- */
-FORMULA(lgamma) {
-    TO(0, OP(mul, G, OP(digamma, X(0))));
+VJP(lgamma) {
+    GRAD_OF(0, OP(mul, G, OP(digamma, X(0))));
 }
-FORMULA(digamma) {
-    TO(0, OP(mul, G, OP(polygamma, INT(1), X(0))));
+VJP(digamma) {
+    GRAD_OF(0, OP(mul, G, OP(polygamma, INT(1), X(0))));
 }
 static V next_polygamma(rl_vjp *g, int n, int x) {
     return OP(mul, G, OP(polygamma, INT(rl_vjp_int(g, n) + 1), X(x)));
 }
-FORMULA(polygamma) {
-    TO(1, next_polygamma(g, 0, 1));
+VJP(polygamma) {
+    GRAD_OF(1, next_polygamma(g, 0, 1));
 }
-FORMULA(polygamma_method) {
-    TO(0, next_polygamma(g, 1, 0));
+VJP(polygamma_method) {
+    GRAD_OF(0, next_polygamma(g, 1, 0));
 }
 /* the sum of digamma(x - i / 2) for i < p */
 static V mvlgamma_slope(rl_vjp *g, V x, int64_t p) {
@@ -29,8 +29,8 @@ static V mvlgamma_slope(rl_vjp *g, V x, int64_t p) {
     V shifts = OP(arange_start, NUM(0.5 - 0.5 * (double)p), NUM(0.5), NUM(0.5), dtype);
     return OP(sum, OP(digamma, OP(add, OP(unsqueeze, x, INT(-1)), shifts)), INT(-1));
 }
-FORMULA(mvlgamma) {
-    TO(0, OP(mul, G, mvlgamma_slope(g, X(0), rl_vjp_int(g, 1))));
+VJP(mvlgamma) {
+    GRAD_OF(0, OP(mul, G, mvlgamma_slope(g, X(0), rl_vjp_int(g, 1))));
 }
 
 /* x^(a - 1) e^-x / gamma(a) */
@@ -38,21 +38,21 @@ static V gamma_density(rl_vjp *g, V a, V x) {
     V power = OP(mul, PLUS(a, -1), OP(log, x));
     return OP(exp, OP(sub, OP(sub, power, x), OP(lgamma, a)));
 }
-FORMULA(igamma) {
-    TO(0, not_implemented(g, "igamma: input"));
-    TO(1, OP(mul, G, gamma_density(g, X(0), X(1))));
+VJP(igamma) {
+    GRAD_OF(0, not_implemented(g, "igamma: input"));
+    GRAD_OF(1, OP(mul, G, gamma_density(g, X(0), X(1))));
 }
-FORMULA(igammac) {
-    TO(0, not_implemented(g, "igammac: input"));
-    TO(1, OP(mul, OP(neg, G), gamma_density(g, X(0), X(1))));
+VJP(igammac) {
+    GRAD_OF(0, not_implemented(g, "igammac: input"));
+    GRAD_OF(1, OP(mul, OP(neg, G), gamma_density(g, X(0), X(1))));
 }
 
 /* ---- Bessel functions ---- */
-FORMULA(i0) {
-    TO(0, OP(mul, G, OP(special_i1, X(0))));
+VJP(i0) {
+    GRAD_OF(0, OP(mul, G, OP(special_i1, X(0))));
 }
-FORMULA(i0e) {
-    TO(0, OP(mul, G, OP(sub, OP(special_i1e, X(0)), OP(mul, OP(sign, X(0)), OUT(0)))));
+VJP(i0e) {
+    GRAD_OF(0, OP(mul, G, OP(sub, OP(special_i1e, X(0)), OP(mul, OP(sign, X(0)), OUT(0)))));
 }
 /* slope(x, y / x), or its limit 1/2 where x is next to nothing */
 static V away_from_0(rl_vjp *g, V (*slope)(rl_vjp *g, V x, V part)) {
@@ -67,31 +67,31 @@ static V i1_slope(rl_vjp *g, V x, V part) {
 static V i1e_slope(rl_vjp *g, V x, V part) {
     return OP(sub, OP(special_i0e, x), OP(mul, OUT(0), OP(add, OP(sign, x), part)));
 }
-FORMULA(i1) {
-    TO(0, away_from_0(g, i1_slope));
+VJP(i1) {
+    GRAD_OF(0, away_from_0(g, i1_slope));
 }
-FORMULA(i1e) {
-    TO(0, away_from_0(g, i1e_slope));
+VJP(i1e) {
+    GRAD_OF(0, away_from_0(g, i1e_slope));
 }
 
 /* ---- the error function ---- */
-FORMULA(erfcx) {
-    TO(0, OP(mul, PLUS(OP(mul, TIMES(X(0), 2), OUT(0)), -M_2_SQRTPI), G));
+VJP(erfcx) {
+    GRAD_OF(0, OP(mul, PLUS(OP(mul, TIMES(X(0), 2), OUT(0)), -M_2_SQRTPI), G));
 }
-FORMULA(ndtr) {
-    TO(0, OP(mul, G, TIMES(OP(exp, TIMES(OP(mul, X(0), X(0)), -0.5)), M_2_SQRTPI * M_SQRT1_2 / 2)));
+VJP(ndtr) {
+    GRAD_OF(0, OP(mul, G, TIMES(OP(exp, TIMES(OP(mul, X(0), X(0)), -0.5)), M_2_SQRTPI * M_SQRT1_2 / 2)));
 }
-FORMULA(log_ndtr) {
+VJP(log_ndtr) {
     V half_square = TIMES(OP(mul, X(0), X(0)), 0.5);
-    TO(0, OP(mul, G, TIMES(OP(exp, OP(neg, OP(add, OUT(0), half_square))), M_2_SQRTPI * M_SQRT1_2 / 2)));
+    GRAD_OF(0, OP(mul, G, TIMES(OP(exp, OP(neg, OP(add, OUT(0), half_square))), M_2_SQRTPI * M_SQRT1_2 / 2)));
 }
-FORMULA(ndtri) {
-    TO(0, OP(mul, G, TIMES(OP(exp, TIMES(OP(mul, OUT(0), OUT(0)), 0.5)), 2 * M_SQRT2 / M_2_SQRTPI)));
+VJP(ndtri) {
+    GRAD_OF(0, OP(mul, G, TIMES(OP(exp, TIMES(OP(mul, OUT(0), OUT(0)), 0.5)), 2 * M_SQRT2 / M_2_SQRTPI)));
 }
 
 /* ---- logarithms ---- */
-FORMULA(entr) {
-    TO(0, OP(mul, G, PLUS(OP(neg, OP(log, X(0))), -1)));
+VJP(entr) {
+    GRAD_OF(0, OP(mul, G, PLUS(OP(neg, OP(log, X(0))), -1)));
 }
 /* 1 / (z - z^2) from eps to 1 - eps; beyond that flat, or without eps NaN */
 static V logit_slope(rl_vjp *g, V x) {
@@ -100,8 +100,8 @@ static V logit_slope(rl_vjp *g, V x) {
     V slope = OP(div, G, OP(mul, x, PLUS(OP(neg, x), 1)));
     return OP(where, within, slope, OP(full_like, slope, NUM(GIVEN(1) ? 0 : (double)NAN)));
 }
-FORMULA(logit) {
-    TO(0, logit_slope(g, X(0)));
+VJP(logit) {
+    GRAD_OF(0, logit_slope(g, X(0)));
 }
 /* log1p(y), but 0 where x is 0 and y has no logarithm */
 static V xlog1py_slope(rl_vjp *g, V x, V y) {
@@ -113,9 +113,9 @@ static V xlog1py_slope(rl_vjp *g, V x, V y) {
     V whole = TIMES(G, slope);
     return rl_number(y) <= -1 ? OP(masked_fill, whole, OP(eq, x, INT(0)), INT(0)) : whole;
 }
-FORMULA(xlog1py) {
-    TO(0, xlog1py_slope(g, X(0), X(1)));
-    TO(1, OP(mul, G, OP(div, X(0), PLUS(X(1), 1))));
+VJP(xlog1py) {
+    GRAD_OF(0, xlog1py_slope(g, X(0), X(1)));
+    GRAD_OF(1, OP(mul, G, OP(div, X(0), PLUS(X(1), 1))));
 }
 
 /* ---- others ---- */
@@ -124,14 +124,14 @@ static V sinc_slope(rl_vjp *g, V x) {
     V slope = OP(div, OP(sub, OP(mul, turn, OP(cos, turn)), OP(sin, turn)), square);
     return OP(masked_fill, OP(mul, G, slope), OP(eq, square, INT(0)), INT(0));
 }
-FORMULA(sinc) {
-    TO(0, sinc_slope(g, X(0)));
+VJP(sinc) {
+    GRAD_OF(0, sinc_slope(g, X(0)));
 }
 static V zeta_slope(rl_vjp *g, V s, V q) {
     if (s.tag == RL_TENSOR) return OP(mul, OP(mul, G, OP(neg, s)), OP(special_zeta, PLUS(s, 1), q));
     return TIMES(OP(mul, G, OP(special_zeta, NUM(rl_number(s) + 1), q)), -rl_number(s));
 }
-FORMULA(zeta) {
-    TO(0, not_implemented(g, "zeta"));
-    TO(1, zeta_slope(g, X(0), X(1)));
+VJP(zeta) {
+    GRAD_OF(0, not_implemented(g, "zeta"));
+    GRAD_OF(1, zeta_slope(g, X(0), X(1)));
 }

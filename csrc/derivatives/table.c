@@ -1,6 +1,6 @@
-/* Which formula is an operator's, and the nodes that run them. */
+/* The table of VJPs by operator, and the nodes that run them. */
 #include "derivatives.h"
-#include "formula.h"
+#include "vjp.h"
 
 #undef OP /* of formulas */
 #undef SHAPE
@@ -30,4 +30,4 @@ static int operator_apply(rl_node *node, PyObject *const *grads, PyObject **resu
     rl_values_drop(&g.v);
     return g.v.failed ? -1 : 0;
 }
-const rl_node_kind rl_formula_kind = {.apply = operator_apply};
+const rl_node_vtable rl_formula_vtable = {.apply = operator_apply};

@@ -1,31 +1,31 @@
 /* Derivatives of views: gradients go back where the elements came from. */
 #include "derivatives.h"
-#include "formula.h"
+#include "vjp.h"
 #include <string.h>
 
 /* The same elements under another shape. */
-FORMULA(reshaped) {
-    TO(0, OP(reshape, G, rl_vjp_size(g, 0)));
+VJP(reshaped) {
+    GRAD_OF(0, OP(reshape, G, rl_vjp_size(g, 0)));
 }
 
-FORMULA(permute) {
+VJP(permute) {
     if (!rl_vjp_wants(g, 0)) return;
     int64_t back[RL_MAX_DIMS], dims[RL_MAX_DIMS];
     int n = rl_value_list(X(1), dims, RL_MAX_DIMS);
     for (int i = 0; i < n; i++) back[rl_dim_wrapped(dims[i], n)] = i;
     rl_vjp_pass(g, 0, OP(permute, G, INTS(back, n)));
 }
-FORMULA(transpose) {
-    TO(0, OP(transpose, G, X(1), X(2)));
+VJP(transpose) {
+    GRAD_OF(0, OP(transpose, G, X(1), X(2)));
 }
-FORMULA(t) {
-    TO(0, OP(t, G));
+VJP(t) {
+    GRAD_OF(0, OP(t, G));
 }
 
 /* ---- parts: G returns to its place among zeros ---- */
 /* size of the part: the result's; strides and offset in a contiguous whole */
 static void place_part(rl_vjp *g, int64_t *strides, int64_t offset) {
-    const rl_meta *part = &g->node->meta[0];
+    const rl_tensor_meta *part = &g->node->meta[0];
     V size = INTS(part->shape, part->ndim);
     if (rl_dims_numel(part->shape, part->ndim) == 0) offset = 0; /* nowhere */
     rl_vjp_pass(g, 0,
@@ -34,15 +34,15 @@ static void place_part(rl_vjp *g, int64_t *strides, int64_t offset) {
 
 /* the whole's own strides; its number of dims */
 static int whole_strides(rl_vjp *g, int64_t *strides) {
-    const rl_meta *whole = rl_vjp_like(g, 0);
+    const rl_tensor_meta *whole = rl_vjp_like(g, 0);
     rl_dims_contiguous(whole->shape, whole->ndim, strides);
     return whole->ndim;
 }
 
-FORMULA(select) {
+VJP(select) {
     int64_t strides[RL_MAX_DIMS];
     if (!rl_vjp_wants(g, 0)) return;
-    const rl_meta *whole = rl_vjp_like(g, 0);
+    const rl_tensor_meta *whole = rl_vjp_like(g, 0);
     int n = whole_strides(g, strides), dim = (int)rl_dim_wrapped(rl_vjp_int(g, 1), n);
     int64_t offset = rl_dim_wrapped(rl_vjp_int(g, 2), whole->shape[dim]) * strides[dim];
     memmove(strides + dim, strides + dim + 1, (size_t)(n - dim - 1) * sizeof *strides);
@@ -51,7 +51,7 @@ FORMULA(select) {
 
 static void range_part(rl_vjp *g, int64_t dim, int64_t start, int64_t step) {
     int64_t strides[RL_MAX_DIMS];
-    const rl_meta *whole = rl_vjp_like(g, 0);
+    const rl_tensor_meta *whole = rl_vjp_like(g, 0);
     int n = whole_strides(g, strides);
     dim = rl_dim_wrapped(dim, n);
     start = rl_dim_wrapped(start, whole->shape[dim]);
@@ -60,15 +60,15 @@ static void range_part(rl_vjp *g, int64_t dim, int64_t start, int64_t step) {
     strides[dim] = rl_stride_scaled(strides[dim], step);
     place_part(g, strides, offset);
 }
-FORMULA(narrow) {
+VJP(narrow) {
     if (rl_vjp_wants(g, 0)) range_part(g, rl_vjp_int(g, 1), rl_vjp_int(g, 2), 1);
 }
-FORMULA(slice) {
+VJP(slice) {
     if (!rl_vjp_wants(g, 0)) return;
     range_part(g, rl_vjp_int(g, 1), GIVEN(2) ? rl_vjp_int(g, 2) : 0, rl_vjp_int(g, 4));
 }
 
-FORMULA(unfold) {
+VJP(unfold) {
     int64_t strides[RL_MAX_DIMS];
     if (!rl_vjp_wants(g, 0)) return;
     int n = whole_strides(g, strides), dim = (int)rl_dim_wrapped(rl_vjp_int(g, 1), n);
@@ -89,16 +89,16 @@ void rl_vjp_diagonal(rl_vjp *g, int64_t shift, int64_t dim1, int64_t dim2) {
     bool any = g->node->meta[0].shape[left] > 0;
     place_part(g, kept, !any ? 0 : shift > 0 ? shift * strides[two] : -shift * strides[one]);
 }
-FORMULA(diagonal) {
+VJP(diagonal) {
     rl_vjp_diagonal(g, rl_vjp_int(g, 1), rl_vjp_int(g, 2), rl_vjp_int(g, 3));
 }
 
 /* Note [As strided]
  * Sizes and strides of one's own may name any element of the memory that lies under the input, so the way
  * back goes through that memory: what the input occupies of it is one flat tensor. */
-FORMULA(as_strided) {
+VJP(as_strided) {
     if (!rl_vjp_wants(g, 0)) return;
-    const rl_meta *in = rl_vjp_like(g, 0), *out = &g->node->meta[0];
+    const rl_tensor_meta *in = rl_vjp_like(g, 0), *out = &g->node->meta[0];
     const int64_t *layout = rl_vjp_layout(g, in->ndim + 1);
     int64_t base = layout[in->ndim], low = base, extent = base + 1, strides[RL_MAX_DIMS] = {0};
     int64_t start = GIVEN(3) ? rl_vjp_int(g, 3) : base, end = start + 1;
@@ -117,7 +117,7 @@ FORMULA(as_strided) {
 }
 
 /* what lies under the part, of the gradient's gradient */
-FORMULA(as_strided_back) {
+VJP(as_strided_back) {
     if (!rl_vjp_wants(g, 0)) return;
     V whole = OP(contiguous, G);
     int64_t offset = rl_value_offset(whole) + rl_vjp_int(g, 4);
@@ -144,7 +144,7 @@ static int pieces_run(rl_node *node, PyObject *const *grads, PyObject **results,
         PyTuple_SET_ITEM(held, made, grad);
         views[made] = &((rl_tensor *)grad)->v;
     }
-    rl_slot args[2] = {TENSORS(views, node->n_out), node->arg[0]};
+    rl_value args[2] = {TENSORS(views, node->n_out), node->arg[0]};
     if (views && made == node->n_out)
         results[0] = rl_op_run(op, args, 2);
     else if (!views)
@@ -160,4 +160,4 @@ static int stack_run(rl_node *node, PyObject *const *grads, PyObject **results) 
     return pieces_run(node, grads, results, RL_OP_stack);
 }
 
-const rl_node_kind rl_pieces_cat_kind = {.apply = cat_run}, rl_pieces_stack_kind = {.apply = stack_run};
+const rl_node_vtable rl_pieces_cat_kind = {.apply = cat_run}, rl_pieces_stack_kind = {.apply = stack_run};

@@ -36,7 +36,7 @@ static PyObject *archive_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     Py_BEGIN_ALLOW_THREADS status = rl_zip_begin(c->reader);
     Py_END_ALLOW_THREADS if (status) return rl_loader_raise(c);
     if (mapped && rl_loader_map(c, false) < 0) return NULL;
-    return rl_give(&self);
+    return rl_move(&self);
 }
 
 static PyObject *archive_record(PyObject *self, PyObject *arg) {
@@ -115,7 +115,7 @@ static PyObject *archive_asked(PyObject *self, PyObject *args) {
         if (!name || PyList_Append(names, name) < 0) Py_CLEAR(names);
     }
     rl_loader_close(&c);
-    return rl_give(&names);
+    return rl_move(&names);
 }
 
 /* The object of a tar is pickled apart from its tensors, which need no trust. */

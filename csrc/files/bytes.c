@@ -12,12 +12,12 @@ static bool bytes_move(rl_storage *to, rl_storage *from, const rl_device_driver 
 
 /* Others may run Python until the copy is done: it holds on to what it reads. */
 bool rl_bytes_copy(rl_storage *to, rl_storage *from, const rl_device_driver *driver) {
-    rl_storage_keep(from)->pins++;
+    rl_storage_retain(from)->in_use++;
     rl_kernels_beside++;
     const bool done = bytes_move(to, from, driver);
     rl_kernels_beside--;
-    from->pins--;
-    rl_storage_drop(from);
+    from->in_use--;
+    rl_storage_release(from);
     return done;
 }
 
@@ -27,11 +27,11 @@ PyObject *rl_bytes_readable(rl_storage *s) {
     if (!driver) return PyErr_Format(PyExc_RuntimeError, "the tensor's storage cannot be read from here");
     rl_storage *copy = rl_storage_new(RL_COUNT(s->nbytes), 1);
     if (!copy || !rl_bytes_copy(copy, s, driver)) {
-        rl_storage_drop(copy);
+        rl_storage_release(copy);
         return rl_raise(NULL);
     }
     PyObject *bytes = rl_untyped_storage_new(copy);
-    rl_storage_drop(copy);
+    rl_storage_release(copy);
     return bytes;
 }
 
@@ -66,7 +66,7 @@ static PyObject *bytes_part(PyObject *self, PyObject *args) {
     rl_storage *part = rl_storage_part(root, (size_t)at, (size_t)n);
     if (!part) return rl_raise(NULL);
     PyObject *object = rl_untyped_storage_new(part);
-    rl_storage_drop(part);
+    rl_storage_release(part);
     return object;
 }
 
@@ -84,9 +84,9 @@ static PyObject *bytes_flat(PyObject *self, PyObject *args) {
     v->strides[0] = 1;
     v->dtype = (uint8_t)code;
     v->device = s->device, v->device_index = s->device_index;
-    v->storage = rl_storage_keep(s);
+    v->storage = rl_storage_retain(s);
     rl_tensor_reveal((rl_tensor *)t);
-    return rl_give(&t);
+    return rl_move(&t);
 }
 
 PyMethodDef rl_bytes_methods[] = {

@@ -146,7 +146,7 @@ void rl_loader_close(loader *c) {
     }
     if (r) Py_CLEAR(r->nothing.made);
     for (int64_t i = 0; r && i < r->storages_room; i++) {
-        if (r->storages[i]) rl_storage_drop(r->storages[i]->made);
+        if (r->storages[i]) rl_storage_release(r->storages[i]->made);
     }
     loader_unmap(c);
     rl_reader_free(r);
@@ -258,7 +258,7 @@ static rl_storage *storage_read(loader *c, rl_stored *s) {
         status = storage_fill(c->reader, s, made);
     }
     if (!status) return made;
-    rl_storage_drop(made);
+    rl_storage_release(made);
     return NULL;
 }
 
@@ -288,8 +288,8 @@ static int storage_ask(loader *c, PyObject *location, rl_storage **made) {
                      (*made)->nbytes, c->file);
         return -1;
     }
-    rl_storage_keep(its);
-    rl_storage_drop(*made);
+    rl_storage_retain(its);
+    rl_storage_release(*made);
     *made = its;
     return 1;
 }
@@ -312,10 +312,10 @@ static rl_storage *storage_move(rl_storage *made, int device, int index) {
     rl_storage *there = rl_storage_on(device, index, RL_COUNT(made->nbytes), 1);
     const rl_device_driver *driver = rl_device_driver_get(device);
     if (there && made->nbytes && device != RL_META && !rl_bytes_copy(there, made, driver)) {
-        rl_storage_drop(there);
+        rl_storage_release(there);
         there = NULL;
     }
-    rl_storage_drop(made);
+    rl_storage_release(made);
     return there;
 }
 
@@ -339,7 +339,7 @@ rl_storage *rl_loader_storage(loader *c, rl_stored *s) {
     if (c->hook) {
         kept = storage_ask(c, location, &made);
         if (kept < 0 || (!kept && storage_place(c, location, &device, &index) < 0)) {
-            rl_storage_drop(made);
+            rl_storage_release(made);
             return NULL;
         }
     }
@@ -358,7 +358,7 @@ static PyObject *loader_storage_object(loader *c, rl_stored *s) {
     }
     if (s->root) made = made ? s->made : NULL;
     RL_OWNED PyObject *bytes = made ? rl_untyped_storage_new(made) : NULL;
-    if (!bytes || s->dtype < 0) return rl_give(&bytes);
+    if (!bytes || s->dtype < 0) return rl_move(&bytes);
     RL_OWNED PyObject *module = PyImport_ImportModule("rushlight.storage");
     RL_OWNED PyObject *dtype = module ? rl_dtype_object(s->dtype) : NULL;
     return dtype ? PyObject_CallMethod(module, "_typed", "OO", bytes, dtype) : NULL;
@@ -379,7 +379,7 @@ static PyObject *tensor_resolve(PyObject *lazy, bool conj, bool neg) {
         if (neg) p[half - 1] ^= 0x80;
         if (neg != conj) p[2 * half - 1] ^= 0x80;
     }
-    return rl_give(&made);
+    return rl_move(&made);
 }
 
 static PyObject *tensor_on(rl_storage *storage, const rl_stored_tensor *t) {
@@ -391,12 +391,12 @@ static PyObject *tensor_on(rl_storage *storage, const rl_stored_tensor *t) {
     v->offset = t->offset;
     v->dtype = (uint8_t)t->dtype;
     v->device = storage->device, v->device_index = storage->device_index;
-    v->storage = rl_storage_keep(storage);
+    v->storage = rl_storage_retain(storage);
     rl_tensor_reveal((rl_tensor *)object);
     if ((t->conj || t->neg) && storage->device != RL_META)
         Py_SETREF(object, tensor_resolve(object, t->conj, t->neg));
     if (!object || (t->requires_grad && rl_tensor_set_requires_grad((rl_tensor *)object, 1) < 0)) return NULL;
-    return rl_give(&object);
+    return rl_move(&object);
 }
 
 PyObject *rl_loader_tensor(loader *c, const rl_item *item) {
@@ -406,7 +406,7 @@ PyObject *rl_loader_tensor(loader *c, const rl_item *item) {
         t->meta ? rl_storage_on(RL_META, 0, RL_COUNT(t->nbytes), 1) : rl_loader_storage(c, t->storage);
     if (!storage) return t->meta ? rl_raise(NULL) : NULL;
     PyObject *made = tensor_on(storage, t);
-    if (t->meta) rl_storage_drop(storage);
+    if (t->meta) rl_storage_release(storage);
     return made;
 }
 
@@ -445,7 +445,7 @@ static PyObject *value_new_items(loader *c, const rl_item *i) {
         PyTuple_SET_ITEM(tuple, k, Py_NewRef(o));
     }
     if (i->kind == RL_ITEM_FROZENSET) return PyFrozenSet_New(tuple);
-    return rl_give(&tuple);
+    return rl_move(&tuple);
 }
 
 static PyObject *value_new_size(const rl_item *i) {
@@ -513,7 +513,7 @@ static PyObject *value_new_parameter(loader *c, const rl_item *i) {
     if (!data) return NULL;
     RL_OWNED PyObject *p = (PyObject *)rl_tensor_alias(rl_parameter_type, (rl_tensor *)data);
     if (!p || rl_tensor_set_requires_grad((rl_tensor *)p, i->code) < 0) return NULL;
-    return value_set_attributes(c, p, i->state) < 0 ? NULL : rl_give(&p);
+    return value_set_attributes(c, p, i->state) < 0 ? NULL : rl_move(&p);
 }
 
 static PyObject *value_new_subclass(loader *c, const rl_item *i) {
@@ -524,7 +524,7 @@ static PyObject *value_new_subclass(loader *c, const rl_item *i) {
     }
     RL_OWNED PyObject *o = (PyObject *)rl_tensor_alias((PyTypeObject *)cls, (rl_tensor *)t);
     if (!o || rl_tensor_set_requires_grad((rl_tensor *)o, ((rl_tensor *)t)->requires_grad) < 0) return NULL;
-    return value_set_attributes(c, o, i->state) < 0 ? NULL : rl_give(&o);
+    return value_set_attributes(c, o, i->state) < 0 ? NULL : rl_move(&o);
 }
 
 /* A class or function that the caller allowed by name. */
@@ -577,7 +577,7 @@ static PyObject *value_new(loader *c, const rl_item *i) {
     case RL_ITEM_TENSOR: {
         RL_OWNED PyObject *t = rl_loader_tensor(c, i);
         if (!t || value_set_attributes(c, t, i->state) < 0) return NULL;
-        return rl_give(&t);
+        return rl_move(&t);
     }
     case RL_ITEM_PARAMETER: return value_new_parameter(c, i);
     case RL_ITEM_SUBCLASS: return value_new_subclass(c, i);
@@ -681,7 +681,7 @@ static PyObject *loader_allowed(PyObject *allowed, const char ***names, PyObject
         (*objects)[i] = PyDict_GetItemWithError(allowed, PyList_GET_ITEM(keys, i));
         if (!(*names)[i] || !(*objects)[i]) return NULL;
     }
-    return rl_give(&keys);
+    return rl_move(&keys);
 }
 
 /* what `mapped` says: by the size, or not at all, or the file itself, or a copy of it */

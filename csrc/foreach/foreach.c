@@ -10,14 +10,14 @@
 
 /* ---- along the lists of a call, one tensor after the other, through the dispatcher ---- */
 /* Brings the arguments of a call into the order of the operator that is run for each tensor; -1: raised. */
-typedef int (*rl_foreach_prepare)(rl_bound *b);
+typedef int (*rl_foreach_prepare)(rl_op_call *b);
 
 /* ---- the lists fit each other ---- */
 /* how many tensors there are; -1: raised */
-static int32_t common_length(const rl_bound *b) {
+static int32_t common_length(const rl_op_call *b) {
     int32_t n = -1;
     for (int i = 0; i < b->k.n_arg; i++) {
-        const rl_slot *s = &b->k.arg[i];
+        const rl_value *s = &b->k.arg[i];
         if (s->tag != RL_TENSORS) continue;
         if (n < 0) n = s->n;
         if (n == 0) {
@@ -40,16 +40,16 @@ static int32_t common_length(const rl_bound *b) {
 }
 
 /* ---- along them ---- */
-static int number(PyObject *o, rl_slot *at) {
-    const int rc = rl_scalar_slot(o, at);
+static int number(PyObject *o, rl_value *at) {
+    const int rc = rl_scalar_value(o, at);
     if (rc == 0) PyErr_SetString(PyExc_TypeError, "scalars must be numbers");
     return rc == 1 ? 0 : -1;
 }
 
 /* what stands at place i of an argument: 0, or -1 raised */
-static int element(const rl_slot *s, int32_t i, rl_slot *at) {
+static int element(const rl_value *s, int32_t i, rl_value *at) {
     if (s->tag == RL_TENSORS)
-        *at = (rl_slot){.tag = RL_TENSOR, .u.t = s->u.ts[i]};
+        *at = (rl_value){.tag = RL_TENSOR, .u.t = s->u.ts[i]};
     else if (s->tag == RL_OBJECT)
         return number(PyTuple_GET_ITEM((PyObject *)s->u.o, i), at);
     else
@@ -57,8 +57,8 @@ static int element(const rl_slot *s, int32_t i, rl_slot *at) {
     return 0;
 }
 
-static PyObject *run_at(const rl_bound *b, int op, bool inplace, int32_t i) {
-    rl_slot args[RL_MAX_ARGS];
+static PyObject *run_at(const rl_op_call *b, int op, bool inplace, int32_t i) {
+    rl_value args[RL_MAX_ARGS];
     for (int j = 0; j < b->k.n_arg; j++)
         if (element(&b->k.arg[j], i, &args[j]) < 0) return NULL;
     return inplace ? rl_op_run_inplace(op, args, b->k.n_arg) : rl_op_run(op, args, b->k.n_arg);
@@ -66,7 +66,7 @@ static PyObject *run_at(const rl_bound *b, int op, bool inplace, int32_t i) {
 
 /* op(the i-th tensors and numbers of the lists among the arguments, the others as they are) for each i: a
  * tuple of the results, or, in place, None */
-static PyObject *foreach_walk(rl_bound *b, int op, bool inplace) {
+static PyObject *foreach_walk(rl_op_call *b, int op, bool inplace) {
     const int32_t n = common_length(b);
     RL_OWNED PyObject *results = n < 0 ? NULL : inplace ? Py_NewRef(Py_None) : PyTuple_New(n);
     for (int32_t i = 0; results && i < n; i++) {
@@ -77,12 +77,12 @@ static PyObject *foreach_walk(rl_bound *b, int op, bool inplace) {
         else
             PyTuple_SET_ITEM(results, i, made);
     }
-    return rl_give(&results);
+    return rl_move(&results);
 }
 
 /* ---- arguments that are not what the operator takes ---- */
 /* the second argument is a tensor of one element */
-static int foreach_scalar(rl_bound *b) {
+static int foreach_scalar(rl_op_call *b) {
     const rl_view *v = b->k.arg[1].u.t;
     if (v->ndim == 0) return 0;
     PyErr_Format(PyExc_RuntimeError,
@@ -92,7 +92,7 @@ static int foreach_scalar(rl_bound *b) {
 }
 
 /* the fourth one holds a number for each tensor */
-static int foreach_packed(rl_bound *b) {
+static int foreach_packed(rl_op_call *b) {
     const rl_view *v = b->k.arg[3].u.t;
     const int n = b->k.arg[0].n;
     if (v->ndim != 1) {
@@ -109,18 +109,18 @@ static int foreach_packed(rl_bound *b) {
     }
     RL_OWNED PyObject *list = PyObject_CallMethod((PyObject *)RL_TENSOR_OF(v), "tolist", NULL);
     PyObject *numbers = list ? PySequence_Tuple(list) : NULL;
-    if (rl_bound_keep_steal(b, numbers) < 0) return -1;
-    b->k.arg[3] = (rl_slot){.tag = RL_OBJECT, .n = (int32_t)PyTuple_GET_SIZE(numbers), .u.o = numbers};
+    if (rl_op_call_keep_steal(b, numbers) < 0) return -1;
+    b->k.arg[3] = (rl_value){.tag = RL_OBJECT, .n = (int32_t)PyTuple_GET_SIZE(numbers), .u.o = numbers};
     return 0;
 }
 
-static int foreach_zero(rl_bound *b) {
-    b->k.arg[b->k.n_arg++] = (rl_slot){.tag = RL_INT, .u.i = 0};
+static int foreach_zero(rl_op_call *b) {
+    b->k.arg[b->k.n_arg++] = (rl_value){.tag = RL_INT, .u.i = 0};
     return 0;
 }
 
 /* -1 and the text, when a tensor of the list has no elements */
-static int refuse_empty(const rl_bound *b, const char *text) {
+static int refuse_empty(const rl_op_call *b, const char *text) {
     for (int32_t i = 0; i < b->k.arg[0].n; i++) {
         if (b->k.arg[0].u.ts[i]->numel) continue;
         PyErr_SetString(PyExc_RuntimeError, text);
@@ -130,15 +130,15 @@ static int refuse_empty(const rl_bound *b, const char *text) {
 }
 
 /* (input, ord, dtype) to (input, ord, dim, keepdim, dtype) */
-static int foreach_powsum(rl_bound *b) {
+static int foreach_powsum(rl_op_call *b) {
     b->k.arg[4] = b->k.arg[2];
-    b->k.arg[2] = b->k.arg[3] = (rl_slot){.tag = RL_NONE};
+    b->k.arg[2] = b->k.arg[3] = (rl_value){.tag = RL_NONE};
     b->k.n_arg = 5;
     return 0;
 }
 
-static int foreach_norm(rl_bound *b) {
-    const rl_slot order = b->k.arg[1];
+static int foreach_norm(rl_op_call *b) {
+    const rl_value order = b->k.arg[1];
     if (order.tag == RL_FLOAT && order.u.d == INFINITY &&
         refuse_empty(b, "_foreach_norm cannot compute the infinity norm on an empty tensor because the "
                         "operation does not have an identity") < 0)
@@ -146,13 +146,13 @@ static int foreach_norm(rl_bound *b) {
     return foreach_powsum(b);
 }
 
-static int foreach_max(rl_bound *b) {
+static int foreach_max(rl_op_call *b) {
     return refuse_empty(b,
                         "_foreach_max cannot compute the maximum of an empty tensor; max over zero elements "
                         "is undefined.");
 }
 
-static int foreach_mm(rl_bound *b) {
+static int foreach_mm(rl_op_call *b) {
     if (b->k.arg[0].n == b->k.arg[1].n) return 0;
     PyErr_SetString(PyExc_RuntimeError, "_foreach_mm: self and mat2 must have the same number of tensors");
     return -1;
@@ -293,21 +293,21 @@ static PyObject *given_list(const rl_given *g) {
     return Py_NewRef(g->args[at]);
 }
 
-static PyObject *run(rl_bound *b, const rl_given *g) {
+static PyObject *run(rl_op_call *b, const rl_given *g) {
     const int row = (int)(b->schema - schemas);
     const bool inplace = !b->schema->answers_list;
     if (b->overridden || rl_override_mode()) return overridden(b->k.name, g);
     if (rows[row].prepare && rows[row].prepare(b) < 0) return NULL;
     RL_OWNED PyObject *results = foreach_walk(b, rows[row].op, inplace);
-    return results && inplace ? given_list(g) : rl_give(&results);
+    return results && inplace ? given_list(g) : rl_move(&results);
 }
 
 static PyObject *call(int at, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
     const rl_given given = {NULL, args, n, kwnames, false};
-    rl_bound b;
+    rl_op_call b;
     if (rl_bind(&b, first[at], &given) < 0) return NULL;
     PyObject *result = run(&b, &given);
-    rl_bound_end(&b);
+    rl_op_call_end(&b);
     return result;
 }
 

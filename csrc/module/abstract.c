@@ -239,6 +239,6 @@ PyObject *rl_typename(PyObject *o) {
     }
     if (module == NULL || PyUnicode_GET_LENGTH(module) == 0 ||
         PyUnicode_CompareWithASCIIString(module, "builtins") == 0)
-        return rl_give(&name);
+        return rl_move(&name);
     return PyUnicode_FromFormat("%U.%U", module, name);
 }

@@ -49,7 +49,7 @@ static PyObject *attr_missing(PyObject *m, PyObject *name, PyObject *raised) {
         return NULL;
     }
     PyObject *error = rl_raised_take();
-    PyException_SetCause(error, rl_give(&cause));
+    PyException_SetCause(error, rl_move(&cause));
     rl_raised_put_steal(error);
     return NULL;
 }
@@ -89,7 +89,7 @@ static inline int attr_ordinary(PyObject *m, PyObject *name, PyObject **found, P
             if (*found) return 1;
             if (PyErr_Occurred()) return -1;
         }
-        if (get == NULL) return (*found = rl_give(&descr)) != NULL;
+        if (get == NULL) return (*found = rl_move(&descr)) != NULL;
     }
     *found = get(descr, m, (PyObject *)type);
     if (*found) return 1;

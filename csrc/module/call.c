@@ -61,7 +61,7 @@ static PyObject *call_dict(PyObject *const *values, PyObject *kwnames) {
     RL_OWNED PyObject *dict = PyDict_New();
     for (Py_ssize_t i = 0; dict && i < PyTuple_GET_SIZE(kwnames); i++)
         if (PyDict_SetItem(dict, PyTuple_GET_ITEM(kwnames, i), values[i]) < 0) return NULL;
-    return rl_give(&dict);
+    return rl_move(&dict);
 }
 
 static PyObject *call_vector(ternaryfunc call, PyObject *m, PyObject *const *args, Py_ssize_t nargs,

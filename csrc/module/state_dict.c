@@ -94,7 +94,7 @@ static PyObject *state_share_dict(rl_state_share *s) {
     RL_OWNED PyObject *dict = PyDict_New();
     for (Py_ssize_t i = 0; dict && i < s->n; i++)
         if (PyDict_SetItem(dict, s->at[i].key, s->at[i].value) < 0) return NULL;
-    return s->dict = rl_give(&dict);
+    return s->dict = rl_move(&dict);
 }
 
 /* ---- how a list lies ---- */
@@ -229,7 +229,7 @@ static PyObject *dict_deal(PyObject *keys, PyObject *prefix) {
         }
         if (PyDict_SetItem(share, it.key, it.value) < 0) return NULL;
     }
-    return more < 0 ? NULL : rl_give(&shares);
+    return more < 0 ? NULL : rl_move(&shares);
 }
 
 /* A child whose name holds a dot: {k: v for k, v in keys.items() if k.startswith(below)} */
@@ -243,7 +243,7 @@ static PyObject *dict_filter(PyObject *keys, PyObject *below) {
         Py_ssize_t end = state_key_end(it.key, below, &dotted);
         if (end == -2 || (end >= 0 && PyDict_SetItem(share, it.key, it.value) < 0)) return NULL;
     }
-    return more < 0 ? NULL : rl_give(&share);
+    return more < 0 ? NULL : rl_move(&share);
 }
 
 static PyObject *dict_share(PyObject *keys, PyObject *shares, PyObject *name, PyObject *below) {
@@ -348,9 +348,9 @@ static PyObject *save_metadata(PyObject *m, PyObject *destination, rl_state_plac
     RL_OWNED PyObject *local = version ? PyDict_New() : NULL;
     if (local == NULL || PyDict_SetItem(local, rl_name.version, version) < 0) return NULL;
     RL_OWNED PyObject *all = save_all_metadata(destination);
-    if (all == NULL) return PyErr_Occurred() ? NULL : rl_give(&local);
+    if (all == NULL) return PyErr_Occurred() ? NULL : rl_move(&local);
     PyObject *path = rl_state_place_path(place);
-    return path && save_set(all, path, local) == 0 ? rl_give(&local) : NULL;
+    return path && save_set(all, path, local) == 0 ? rl_move(&local) : NULL;
 }
 
 static int save_pre_hooks(PyObject *m, rl_state_place *place, PyObject *keep_vars) {
@@ -384,7 +384,7 @@ static int save_post_hooks(PyObject *m, PyObject **destination, rl_state_place *
             PyErr_SetString(PyExc_RuntimeError, "state_dict post-hook must return None");
             return -1;
         }
-        Py_SETREF(*destination, rl_give(&answer));
+        Py_SETREF(*destination, rl_move(&answer));
     }
     return more;
 }
@@ -435,7 +435,7 @@ static PyObject *save_walk(PyObject *m, PyObject *destination, rl_state_place *p
         save_call_own(m, destination, place, keep_vars) < 0 ||
         save_below(m, destination, place, keep_vars) < 0 || save_post_hooks(m, &result, place, local) < 0)
         return NULL;
-    return rl_give(&result);
+    return rl_move(&result);
 }
 
 /* ---- state_dict(*args, destination=None, prefix="", keep_vars=False) ---- */
@@ -461,7 +461,7 @@ static PyObject *save_new_destination(void) {
     RL_OWNED PyObject *destination = PyODict_New();
     RL_OWNED PyObject *metadata = destination ? PyODict_New() : NULL;
     if (metadata == NULL || PyObject_SetAttr(destination, rl_name._metadata, metadata) < 0) return NULL;
-    return rl_give(&destination);
+    return rl_move(&destination);
 }
 
 static PyObject *save_state_dict(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -628,15 +628,15 @@ static int state_load_bytes(rl_tensor *to, rl_tensor *from) {
 
 /* with no_grad(): param.copy_(input) */
 static int load_copy(PyObject *param, PyObject *input) {
-    int before = rl_here.grad, done;
-    rl_here.grad = 0;
+    int before = rl_tls.grad, done;
+    rl_tls.grad = 0;
     if ((Py_TYPE(param) == rl_parameter_type || Py_TYPE(param) == rl_tensor_type) && rl_tensor_check(input))
         done = rl_tensor_copy((rl_tensor *)param, (rl_tensor *)input);
     else {
         RL_OWNED PyObject *copied = PyObject_CallMethodOneArg(param, rl_name.copy_, input);
         done = copied ? 0 : -1;
     }
-    rl_here.grad = before;
+    rl_tls.grad = before;
     return done;
 }
 
@@ -843,7 +843,7 @@ static PyObject *load_local_metadata(const rl_state_load *load, PyObject *prefix
     int assign = PyObject_IsTrue(load->assign);
     if (assign < 0 || (assign && PyObject_SetItem(local, rl_name.assign_to_params_buffers, load->assign) < 0))
         return NULL;
-    return rl_give(&local);
+    return rl_move(&local);
 }
 
 static int load_call_own(const rl_state_load *load, PyObject *m, PyObject *keys, PyObject *prefix) {
@@ -905,7 +905,7 @@ static int load_members(const rl_state_load *load, PyObject *m, PyObject *state,
 static PyObject *load_copy_dict(const rl_state_load *load) {
     RL_OWNED PyObject *copy = PyObject_CallOneArg((PyObject *)&PyODict_Type, load->whole);
     if (copy && load->metadata && PyObject_SetAttr(copy, rl_name._metadata, load->metadata) < 0) return NULL;
-    return rl_give(&copy);
+    return rl_move(&copy);
 }
 
 /* *lies: the share is listed as the tree below m asks for it, and the children's pieces begin at *lies */
@@ -1054,7 +1054,7 @@ static int load_reports(PyObject *mismatched) {
 static int load_find_ties(PyObject *m, PyObject **ties) {
     RL_OWNED PyObject *home = PyImport_ImportModule("rushlight.nn.modules._tied_parameters");
     RL_OWNED PyObject *found = home ? PyObject_CallMethod(home, "find", "O", m) : NULL;
-    if (found && !Py_IsNone(found)) *ties = rl_give(&found);
+    if (found && !Py_IsNone(found)) *ties = rl_move(&found);
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -1090,7 +1090,7 @@ static PyObject *load_state_dict(PyObject *m, PyObject *const *args, Py_ssize_t 
     if (result == NULL || (assign && load_find_ties(m, &ties) < 0)) return NULL;
     rl_state_load load = {bound[0], missing,    unexpected, errors, metadata, bound[2] ? bound[2] : Py_False,
                           result,   mismatched, ties,       NULL};
-    return load_tree(&load, m, strict) < 0 ? NULL : rl_give(&result);
+    return load_tree(&load, m, strict) < 0 ? NULL : rl_move(&result);
 }
 
 #define LOAD_FN (PyCFunction)(void (*)(void)) load_state_dict

@@ -54,8 +54,8 @@ static PyObject *module_method_new(PyTypeObject *type, PyMethodDef *def) {
     module_method *method = (module_method *)self;
     method->enter = method_enter;
     method->call = PyVectorcall_Function(descr);
-    method->descr = rl_give(&descr);
-    return rl_give(&self);
+    method->descr = rl_move(&descr);
+    return rl_move(&self);
 }
 
 static int module_method_init(void) {
@@ -128,7 +128,7 @@ static PyObject *type_getstate(PyObject *m, PyObject *unused) {
     if (dict == NULL) return NULL;
     RL_OWNED PyObject *state = PyDict_Copy(dict);
     if (state == NULL || rl_map_remove(state, rl_name._compiled_call_impl) < 0) return NULL;
-    return rl_give(&state);
+    return rl_move(&state);
 }
 
 static PyObject *type_setstate(PyObject *m, PyObject *state) {

@@ -146,7 +146,7 @@ static PyObject *seen_set_peek(rl_seen *seen) {
         if (all[i] && PySet_Add(set, all[i]) < 0) return NULL;
     if (set == NULL) return NULL;
     seen_forget(seen);
-    return seen->set = rl_give(&set);
+    return seen->set = rl_move(&set);
 }
 
 static int seen_table_has(const rl_seen *seen, PyObject *o) {
@@ -291,7 +291,7 @@ static int tree_push_foreign_steal(rl_tree_walk *w, PyObject *iterable) {
     RL_OWNED PyObject *iter = owned ? PyObject_GetIter(owned) : NULL;
     tree_frame *f = iter ? tree_push(w) : NULL;
     if (f == NULL) return -1;
-    f->foreign = rl_give(&iter);
+    f->foreign = rl_move(&iter);
     return 0;
 }
 
@@ -441,7 +441,7 @@ static PyObject *iter_pair(PyObject *name, PyObject *value) {
 static PyObject *iter_next_module(module_iter *t) {
     RL_OWNED PyObject *prefix = NULL, *module = NULL;
     if (tree_next(&t->walk, &prefix, &module) <= 0) return NULL;
-    if (!t->pairs) return rl_give(&module);
+    if (!t->pairs) return rl_move(&module);
     PyObject *name = prefix ? prefix : tree_prefix(&t->walk);
     return name ? iter_pair(name, module) : NULL;
 }
@@ -478,7 +478,7 @@ static PyObject *iter_next_member(module_iter *t) {
         if (!t->in_members) {
             RL_OWNED PyObject *prefix = NULL, *module = NULL;
             if (tree_next(&t->walk, &prefix, &module) <= 0 || iter_open_members(t, module) < 0) return NULL;
-            Py_XSETREF(t->member_prefix, rl_give(&prefix));
+            Py_XSETREF(t->member_prefix, rl_move(&prefix));
             t->in_members = 1;
         }
         int more;

@@ -18,7 +18,7 @@ const char *rl_device_name(int device) {
 
 /* ---- others run Python while a device is waited for ---- */
 static void *leave_python(void) {
-    return PyGILState_Check() && !rl_here.gil_kept ? PyEval_SaveThread() : NULL;
+    return PyGILState_Check() && !rl_tls.gil_kept ? PyEval_SaveThread() : NULL;
 }
 static void enter_python(void *thread) {
     PyEval_RestoreThread(thread);
@@ -301,9 +301,9 @@ static int device_code(PyObject *self) {
 static PyObject *device_enter(PyObject *self, PyObject *unused) {
     (void)unused;
     PyObject *outer = outer_devices_peek();
-    RL_OWNED PyObject *here = PyLong_FromLong(rl_here.device);
+    RL_OWNED PyObject *here = PyLong_FromLong(rl_tls.device);
     if (!outer || !here || PyList_Append(outer, here) < 0) return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-    rl_here.device = device_code(self);
+    rl_tls.device = device_code(self);
     return Py_NewRef(self);
 }
 
@@ -315,7 +315,7 @@ static PyObject *device_exit(PyObject *self, PyObject *error) {
         PyErr_SetString(PyExc_RuntimeError, "trying to pop from empty mode stack");
         return NULL;
     }
-    rl_here.device = (int)PyLong_AsLong(PyList_GET_ITEM(outer, n - 1));
+    rl_tls.device = (int)PyLong_AsLong(PyList_GET_ITEM(outer, n - 1));
     if (PyList_SetSlice(outer, n - 1, n, NULL) < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -328,13 +328,13 @@ static PyObject *set_default(PyObject *m, PyObject *args, PyObject *kwargs) {
     RL_OWNED PyObject *device =
         o == Py_None ? Py_NewRef(o) : PyObject_CallOneArg((PyObject *)rl_device_type_object, o);
     if (!device) return NULL;
-    rl_here.device = o == Py_None ? RL_DEVICE_UNASKED : device_code(device);
+    rl_tls.device = o == Py_None ? RL_DEVICE_UNASKED : device_code(device);
     Py_RETURN_NONE;
 }
 
 static PyObject *get_default(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
-    int code = rl_here.device == RL_DEVICE_UNASKED ? 0 : rl_here.device, index = code % 256 - 1;
+    int code = rl_tls.device == RL_DEVICE_UNASKED ? 0 : rl_tls.device, index = code % 256 - 1;
     return rl_device_new(code / 256, code / 256 == RL_CUDA ? rl_device_index(RL_CUDA, index) : index);
 }
 

@@ -7,7 +7,7 @@
 
 int rl_held_take(rl_view *held, const rl_view *v) {
     if (rl_view_copy(held, v) == RL_OK) {
-        rl_storage_keep(held->storage);
+        rl_storage_retain(held->storage);
         return 0;
     }
     held->storage = NULL;

@@ -316,7 +316,7 @@ static PyObject *make_generators(PyObject *m, PyObject *count) {
         PyTuple_SET_ITEM(all, i, o);
     }
     if (all) Py_XSETREF(of_devices, Py_NewRef(all));
-    return rl_give(&all);
+    return rl_move(&all);
 }
 
 static PyObject *seed_devices(PyObject *m, PyObject *seed) {

@@ -120,7 +120,7 @@ static PyType_Spec finfo_spec = {"rushlight.finfo", sizeof(limits_object), 0, Py
 
 /* ---- iinfo ---- */
 #define RL_SET_UNSIGNED (RL_BIT(RL_U8) | RL_BIT(RL_U16) | RL_BIT(RL_U32) | RL_BIT(RL_U64))
-#define RL_SET_WHOLE    (RL_SET_INTS | RL_SET_UNSIGNED)
+#define RL_SET_INTEGER  (RL_SET_INTS | RL_SET_UNSIGNED)
 
 static PyObject *iinfo_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"type", NULL};
@@ -132,7 +132,7 @@ static PyObject *iinfo_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:iinfo", names, &type)) return NULL;
     int dtype = dtype_argument(type, "iinfo");
     if (dtype < 0) return NULL;
-    if (RL_SET_WHOLE >> dtype & 1) return limits_new(cls, dtype);
+    if (RL_SET_INTEGER >> dtype & 1) return limits_new(cls, dtype);
     if (dtype == RL_BOOL)
         PyErr_SetString(PyExc_TypeError, "torch.bool is not supported by torch.iinfo");
     else if (dtype >= RL_QI8 && dtype < RL_BITS1X8)

@@ -3,7 +3,7 @@
 #include "upcalls.h"
 
 /* autocast: in the order of rl_device_name */
-_Thread_local rl_thread rl_here = {
+_Thread_local rl_thread rl_tls = {
     .device = RL_DEVICE_UNASKED,
     .grad = true,
     .autocast.dtype = {RL_BF16,    RL_F16,     RL_NDTYPES, RL_F16,     RL_F16,     RL_NDTYPES, RL_NDTYPES,
@@ -17,7 +17,7 @@ rl_sdp_ways rl_sdp_may = {.flash = true, .math = true};
 
 static PyObject *mode_is_grad_enabled(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
-    return PyBool_FromLong(rl_here.grad);
+    return PyBool_FromLong(rl_tls.grad);
 }
 static PyObject *mode_set_grad_enabled(PyObject *m, PyObject *on) {
     (void)m;
@@ -27,18 +27,18 @@ static PyObject *mode_set_grad_enabled(PyObject *m, PyObject *on) {
                      Py_TYPE(on)->tp_name);
         return NULL;
     }
-    rl_here.grad = on == Py_True;
+    rl_tls.grad = on == Py_True;
     Py_RETURN_NONE;
 }
 static PyObject *mode_is_inference(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
-    return PyBool_FromLong(rl_here.inference);
+    return PyBool_FromLong(rl_tls.inference);
 }
 static PyObject *mode_set_inference(PyObject *m, PyObject *on) {
     (void)m;
     int value = PyObject_IsTrue(on);
     if (value < 0) return NULL;
-    rl_here.inference = value;
+    rl_tls.inference = value;
     Py_RETURN_NONE;
 }
 static PyObject *mode_set_attention(PyObject *m, PyObject *args) {

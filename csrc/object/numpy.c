@@ -138,7 +138,7 @@ PyObject *rl_numpy_borrow(PyObject *o, bool warn) {
     if (!t->v.storage) return rl_raise("from_numpy");
     t->v.storage->exports = t->v.storage->foreign = 1; /* the array's owner writes unseen */
     rl_tensor_reveal(t);
-    return rl_give(&held);
+    return rl_move(&held);
 }
 
 /* The base of a lent array: holds the storage, and tells it when the array is gone. */
@@ -149,7 +149,7 @@ static void loan_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     rl_storage *storage = ((loan *)self)->storage;
     if (storage) rl_storage_unexport(storage);
-    rl_storage_drop(storage);
+    rl_storage_release(storage);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -193,13 +193,13 @@ PyObject *rl_numpy_lend(PyObject *o) {
         PyErr_SetString(PyExc_ValueError, "NumPy arrays cannot have so many dimensions");
         return NULL;
     }
-    base->storage = rl_storage_keep(t->v.storage);
+    base->storage = rl_storage_retain(t->v.storage);
     rl_storage_export(base->storage); /* the memory stays where it is from here on */
     PyObject *a = array_over(&t->v);
     if (!a) return NULL;
     PyArray_UpdateFlags((PyArrayObject *)a,
                         NPY_ARRAY_ALIGNED | NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
-    if (PyArray_SetBaseObject((PyArrayObject *)a, rl_give(&held)) < 0) Py_CLEAR(a);
+    if (PyArray_SetBaseObject((PyArrayObject *)a, rl_move(&held)) < 0) Py_CLEAR(a);
     return a;
 }
 

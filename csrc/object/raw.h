@@ -57,7 +57,7 @@ static inline PyObject *rl_type_alloc(PyTypeObject *type, Py_ssize_t n) {
 }
 
 static inline void rl_held_drop(rl_view *v) {
-    rl_storage_drop(v->storage);
+    rl_storage_release(v->storage);
     if (RL_UNLIKELY(v->shape != v->small)) rl_view_clear(v); /* a block of their own, or never taken */
 }
 #define RL_HELD __attribute__((cleanup(rl_held_drop))) rl_view

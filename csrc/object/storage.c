@@ -15,7 +15,7 @@ PyObject *rl_untyped_storage_new(rl_storage *s) {
     if (s->object_) return Py_NewRef((PyObject *)s->object_);
     storage_object *o = (storage_object *)rl_untyped_storage_type->tp_alloc(rl_untyped_storage_type, 0);
     if (!o) return NULL;
-    o->storage = rl_storage_keep(s);
+    o->storage = rl_storage_retain(s);
     s->object_ = o;
     return (PyObject *)o;
 }
@@ -27,7 +27,7 @@ rl_storage *rl_untyped_storage_peek(PyObject *o) {
 static void storage_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     S(self)->object_ = NULL;
-    rl_storage_drop(S(self));
+    rl_storage_release(S(self));
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -100,7 +100,7 @@ static PyObject *storage_resizable(PyObject *self, PyObject *unused) {
 }
 /* A kernel of another thread may use the memory where it is; kernels end. */
 static int storage_wait(rl_storage *s) {
-    while (rl_storage_pinned(s)) {
+    while (rl_storage_in_use(s)) {
         Py_BEGIN_ALLOW_THREADS nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
         Py_END_ALLOW_THREADS if (PyErr_CheckSignals() < 0) return -1;
     }

@@ -76,7 +76,7 @@ rl_tensor *rl_tensor_alias(PyTypeObject *type, rl_tensor *source) {
         rl_raise(NULL);
         return NULL;
     }
-    if (t->v.storage) rl_storage_keep(t->v.storage);
+    if (t->v.storage) rl_storage_retain(t->v.storage);
     rl_version_share(t, source);
     t->inference = source->inference;
     if (RL_UNLIKELY(t->inference && !t->version) && rl_version_part(t, 0) < 0)
@@ -117,7 +117,7 @@ void rl_tensor_set_view_steal(rl_tensor *t, rl_view *view) {
         t->v.shape = t->v.small;
         t->v.strides = t->v.small + RL_SMALL_DIMS;
     }
-    rl_storage_drop(old);
+    rl_storage_release(old);
 }
 
 int rl_tensor_set_data(rl_tensor *t, rl_tensor *source) {
@@ -127,7 +127,7 @@ int rl_tensor_set_data(rl_tensor *t, rl_tensor *source) {
         rl_raise(NULL);
         return -1;
     }
-    if (view.storage) rl_storage_keep(view.storage);
+    if (view.storage) rl_storage_retain(view.storage);
     rl_tensor_set_view_steal(t, &view);
     return 0;
 }
@@ -150,7 +150,7 @@ int rl_tensor_set_requires_grad(rl_tensor *t, int on) {
         PyErr_SetString(PyExc_RuntimeError, "only Tensors of floating point dtype can require gradients");
         return -1;
     }
-    if (on && t->inference && !rl_here.inference) {
+    if (on && t->inference && !rl_tls.inference) {
         PyErr_SetString(
             PyExc_RuntimeError,
             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");

@@ -1,6 +1,6 @@
-/* Tensor and its kin as structs, and what stands on them: dtypes, devices, storages, generators.
- * The GIL is held, functions may raise. `_new/_get` answer owned references, `_peek` borrowed ones,
- * `_steal` consumes its argument; NULL or -1 means that a Python exception is set. */
+/* Tensor and related objects as structs: dtypes, devices, storages, generators. The GIL is held, functions
+ * may raise. `_new/_get` answer owned references, `_peek` borrowed ones, `_steal` consumes its argument; NULL
+ * or -1 means that a Python exception is set. */
 #ifndef RL_OBJECT_TENSOR_H
 #define RL_OBJECT_TENSOR_H
 #define PY_SSIZE_T_CLEAN
@@ -8,12 +8,12 @@
 #include "core/storage.h"
 #include "core/view.h"
 
-/* ---- ownership: RL_OWNED PyObject *x = ...; rl_give(&x) hands it on ---- */
+/* ---- ownership: RL_OWNED PyObject *x = ...; rl_move(&x) hands it on ---- */
 static inline void rl_owned_drop(PyObject **o) {
     Py_XDECREF(*o);
 }
 #define RL_OWNED __attribute__((cleanup(rl_owned_drop)))
-static inline PyObject *rl_give(PyObject **o) {
+static inline PyObject *rl_move(PyObject **o) {
     PyObject *given = *o;
     *o = NULL;
     return given;
@@ -32,7 +32,7 @@ typedef struct {
 typedef struct rl_tensor {
     PyObject_HEAD rl_view v;
     PyObject *grad;   /* Tensor or NULL */
-    rl_node *grad_fn; /* NULL on a leaf; of a view: rl_history_grad_fn() knows whether it is still good */
+    rl_node *grad_fn; /* NULL on a leaf; of a view: rl_graph_grad_fn() knows whether it is still good */
     rl_node
         *accumulator; /* of a leaf, borrowed: the node keeps the leaf alive and clears this when it dies */
     PyObject *base;   /* the tensor that this one is a view of, or NULL */
@@ -135,7 +135,7 @@ typedef struct {
     rl_autocast autocast;
     uint64_t profile; /* the session that records this thread: profile/profile.h */
 } rl_thread;
-extern _Thread_local rl_thread rl_here;
+extern _Thread_local rl_thread rl_tls;
 extern int rl_interceptors_on;          /* threads that have some on, and 1 where all have: mostly 0 */
 extern uint32_t rl_interceptors_of_all; /* those that are on in every thread */
 /* Ways in which scaled_dot_product_attention() may be computed, of all threads. */

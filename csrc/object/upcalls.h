@@ -11,17 +11,18 @@ enum {
     RL_PIECES_KINDS
 }; /* how gradients of split() and unbind() are joined */
 
-struct rl_bound;
-struct rl_node_kind;
+struct rl_op_call;
+struct rl_node_vtable;
 struct rl_upcalls {
     /* of call: an operator that is made of operators (composite/table.c) */
-    PyObject *(*compose)(int op, struct rl_bound *b);
+    PyObject *(*compose)(int op, struct rl_op_call *b);
     /* of call: runs a call on the CPU (call/fallback.c); NULL where nobody asked for that */
     rl_status (*fallback_run)(const rl_operator *op, rl_call *k);
-    /* of history: told of every node that is made while anomalies are looked for (history/anomaly.c) */
+    /* of history: told of every node that is made while anomalies are looked for (autograd_graph/anomaly.c)
+     */
     int (*node_watch)(rl_node *node);
     /* of history: what nodes run. Formulas and pieces are derivatives', leaves and slices autograd's */
-    const struct rl_node_kind *formula_kind, *leaf_kind, *copy_slices_kind, *pieces_kinds[RL_PIECES_KINDS];
+    const struct rl_node_vtable *formula_kind, *leaf_kind, *copy_slices_kind, *pieces_kinds[RL_PIECES_KINDS];
 };
 extern struct rl_upcalls rl_upcalls;
 #endif

@@ -43,8 +43,8 @@ static rl_status make_copy(rl_call *k, copied *c, const rl_view *like) {
 
 static rl_status copy_over(rl_view *to, const rl_view *from, rl_run_fn run) {
     rl_call copy = {.name = "clone", .n_arg = 2, .n_out = 1};
-    copy.arg[0] = (rl_slot){.tag = RL_TENSOR, .u.t = (rl_view *)from};
-    copy.arg[1] = (rl_slot){.tag = RL_NONE};
+    copy.arg[0] = (rl_value){.tag = RL_TENSOR, .u.t = (rl_view *)from};
+    copy.arg[1] = (rl_value){.tag = RL_NONE};
     copy.out[0] = to;
     rl_call_begin(&copy);
     rl_write_begin(to->storage);
@@ -54,24 +54,24 @@ static rl_status copy_over(rl_view *to, const rl_view *from, rl_run_fn run) {
     return status;
 }
 
-static bool is_turned(const rl_view *v) {
+static bool is_permuted(const rl_view *v) {
     return v->ndim <= RL_SMALL_DIMS && v->numel && !rl_is_contiguous(v);
 }
 
-rl_status rl_format_turn(const rl_operator *op, rl_call *k, rl_run_fn run) {
+rl_status rl_format_contiguous(const rl_operator *op, rl_call *k, rl_run_fn run) {
     rl_view *inputs[RL_MAX_ARGS], *results[RL_MAX_OUT];
     copied in[RL_MAX_ARGS], out[RL_MAX_OUT];
     rl_status status = RL_OK;
     for (int i = 0; i < k->n_out; i++) results[i] = k->out[i];
     for (int i = 0; i < k->n_arg; i++) inputs[i] = k->arg[i].tag == RL_TENSOR ? k->arg[i].u.t : NULL;
     for (int i = 0; i < k->n_arg && status == RL_OK; i++) {
-        if (!inputs[i] || !is_turned(inputs[i])) continue;
+        if (!inputs[i] || !is_permuted(inputs[i])) continue;
         status = make_copy(k, &in[i], inputs[i]);
         if (status == RL_OK) status = copy_over(&in[i].view, inputs[i], run);
         k->arg[i].u.t = &in[i].view;
     }
     for (int i = 0; i < k->n_out && status == RL_OK; i++) {
-        if (!is_turned(results[i])) continue;
+        if (!is_permuted(results[i])) continue;
         status = make_copy(k, &out[i], results[i]);
         k->out[i] = &out[i].view;
     }

@@ -1,4 +1,4 @@
-/* Results that lie channels last. */
+/* Results in channels-last (NHWC) memory format. */
 #ifndef RL_OPS_FORMAT_H
 #define RL_OPS_FORMAT_H
 #include "table.h"
@@ -16,5 +16,5 @@ static inline bool rl_format_taken(const rl_operator *op, const rl_call *k) {
 }
 /* Runs the operator's ordinary kernels, by `run`, on contiguous copies of what lies otherwise. */
 typedef rl_status (*rl_run_fn)(const rl_operator *op, rl_call *k, int device);
-rl_status rl_format_turn(const rl_operator *op, rl_call *k, rl_run_fn run);
+rl_status rl_format_contiguous(const rl_operator *op, rl_call *k, rl_run_fn run);
 #endif

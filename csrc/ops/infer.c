@@ -50,16 +50,16 @@ static void choose_device(const rl_operator *op, const rl_call *k, int *device, 
 /* as the dispatcher casts: Note [From checks to kernels] */
 static void cast(const rl_operator *op, inferred *c, int dtype) {
     for (int i = 0; i < c->k.n_arg; i++) {
-        rl_slot *s = &c->k.arg[i];
+        rl_value *s = &c->k.arg[i];
         bool number = (op->operands >> i & 1) && s->tag != RL_NONE && s->tag != RL_TENSOR;
-        if (number) *s = (rl_slot){.tag = RL_TENSOR, .u.t = number_as_tensor(c, i)};
+        if (number) *s = (rl_value){.tag = RL_TENSOR, .u.t = number_as_tensor(c, i)};
         if (s->tag != RL_TENSOR || (i == 0 && op->rule == RL_TYPES_where)) continue;
         if (!number) s->u.t = private_copy(c, i, s->u.t);
-        rl_slot_tensor(s)->dtype = (uint8_t)dtype;
+        rl_value_view(s)->dtype = (uint8_t)dtype;
     }
 }
 
-rl_status rl_infer(int id, const rl_slot *args, rl_view *results) {
+rl_status rl_infer(int id, const rl_value *args, rl_view *results) {
     const rl_schema *s = &rl_schemas[id];
     rl_operator *op = s->op;
     inferred c;

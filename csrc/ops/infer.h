@@ -7,5 +7,5 @@
  * they are; give their dims back with rl_view_clear. `args` are in the schema's order, RL_NONE where the
  * default counts; their tensors need no memory. RL_FAIL: the pending error has PyTorch's text.
  * RL_UNSUPPORTED: a composite, whose answer is known only by running what it is made of. */
-rl_status rl_infer(int op, const rl_slot *args, rl_view *results);
+rl_status rl_infer(int op, const rl_value *args, rl_view *results);
 #endif

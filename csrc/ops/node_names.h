@@ -1,9 +1,9 @@
 /* Names of nodes that depend on the call: the part NODE_NAME of a declaration. */
 #ifndef RL_OPS_NODE_NAMES_H
 #define RL_OPS_NODE_NAMES_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
-typedef const char *rl_node_namer(const rl_slot *args);
+typedef const char *rl_node_namer(const rl_value *args);
 rl_node_namer rl_node_name_pow, rl_node_name_remainder, rl_node_name_masked_fill, rl_node_name_lerp,
     rl_node_name_sum, rl_node_name_prod, rl_node_name_mean, rl_node_name_diag, rl_node_name_pad,
     rl_node_name_rms_norm, rl_node_name_adaptive_avg_pool, rl_node_name_div, rl_node_name_fill,

@@ -15,15 +15,15 @@ static int vote_join(int a, int b) {
     return a < 0 ? b : b < 0 ? a : rl_dtype_promote(a, b);
 }
 
-static void vote_slot(vote *v, const rl_slot *s) {
+static void vote_slot(vote *v, const rl_value *s) {
     if (s->tag == RL_TENSOR)
-        *(rl_slot_tensor(s)->ndim ? &v->dims : &v->zero) =
-            vote_join(rl_slot_tensor(s)->ndim ? v->dims : v->zero, rl_slot_tensor(s)->dtype);
+        *(rl_value_view(s)->ndim ? &v->dims : &v->zero) =
+            vote_join(rl_value_view(s)->ndim ? v->dims : v->zero, rl_value_view(s)->dtype);
     else if (s->tag == RL_INT)
         v->number = vote_join(v->number, RL_I64);
     else if (s->tag == RL_FLOAT)
         v->number = vote_join(v->number, rl_dtype_default());
-    else if (s->tag == RL_TRUTH)
+    else if (s->tag == RL_BOOLEAN)
         v->number = vote_join(v->number, RL_BOOL);
 }
 
@@ -51,17 +51,17 @@ static int common_dtype(const rl_operator *op, const rl_call *k, uint32_t operan
     return vote_result(&v);
 }
 
-int rl_types_common(const rl_slot *a, const rl_slot *b) {
+int rl_types_common(const rl_value *a, const rl_value *b) {
     vote v = {-1, -1, -1};
     vote_slot(&v, a);
     vote_slot(&v, b);
     return vote_result(&v);
 }
 
-static int list_dtype(const rl_slot *s) {
+static int list_dtype(const rl_value *s) {
     vote v = {-1, -1, -1};
     for (int i = 0; i < s->n; i++) {
-        rl_slot one = {.tag = RL_TENSOR, .u.t = s->u.ts[i]};
+        rl_value one = {.tag = RL_TENSOR, .u.t = s->u.ts[i]};
         vote_slot(&v, &one);
     }
     return vote_result(&v);
@@ -107,7 +107,7 @@ static rl_status alike(const rl_operator *op, const rl_call *k, int first) {
 }
 
 /* whatever the input is */
-static rl_status whole_quotient(const rl_call *k) {
+static rl_status integer_quotient(const rl_call *k) {
     for (int i = 1; i < 3; i++)
         if (k->arg[i].tag == RL_TENSOR && rl_is_float(rl_tensor_arg(k, i)->dtype)) return RL_OK;
     return rl_error_set(
@@ -120,8 +120,8 @@ static rl_status whole_quotient(const rl_call *k) {
         "dtypes.");
 }
 
-static bool is_truth(const rl_slot *s) {
-    return s->tag == RL_TRUTH || (s->tag == RL_TENSOR && rl_slot_tensor(s)->dtype == RL_BOOL);
+static bool is_truth(const rl_value *s) {
+    return s->tag == RL_BOOLEAN || (s->tag == RL_TENSOR && rl_value_view(s)->dtype == RL_BOOL);
 }
 
 static rl_status difference_refused(bool two) {
@@ -173,11 +173,11 @@ static rl_status admit(const rl_operator *op, int dtype) {
 static rl_status admit_operands(const rl_operator *op, const rl_call *k) {
     uint64_t seen = 0;
     for (uint32_t left = op->tensors; left; left &= left - 1) {
-        const rl_slot *s = &k->arg[__builtin_ctz(left)];
-        if (s->tag == RL_TENSOR) seen |= RL_BIT(rl_slot_tensor(s)->dtype);
+        const rl_value *s = &k->arg[__builtin_ctz(left)];
+        if (s->tag == RL_TENSOR) seen |= RL_BIT(rl_value_view(s)->dtype);
     }
     for (uint32_t left = op->lists; left; left &= left - 1) {
-        const rl_slot *s = &k->arg[__builtin_ctz(left)];
+        const rl_value *s = &k->arg[__builtin_ctz(left)];
         for (int n = s->tag == RL_TENSORS ? s->n : 0; n; n--)
             if (s->u.ts[n - 1]) seen |= RL_BIT(s->u.ts[n - 1]->dtype);
     }
@@ -213,7 +213,7 @@ void rl_types_note(rl_operator *op) {
     case RL_TYPES_index: op->plain_out = RL_I64; break;
     case RL_TYPES_keep:
     case RL_TYPES_same:
-    case RL_TYPES_alike:
+    case RL_TYPES_same_bias:
     case RL_TYPES_like: op->plain &= op->tensors & 1; break; /* the first one says it */
     default: op->plain = false;
     }
@@ -228,7 +228,7 @@ rl_status rl_types_resolve(const rl_operator *op, const rl_call *k, int *compute
         if (same_dtype(op, k, first) != RL_OK) return RL_FAIL;
         *out = first;
         break;
-    case RL_TYPES_alike:
+    case RL_TYPES_same_bias:
         if (alike(op, k, first) != RL_OK) return RL_FAIL;
         *out = first;
         break;
@@ -242,7 +242,7 @@ rl_status rl_types_resolve(const rl_operator *op, const rl_call *k, int *compute
         *out = *compute = common_dtype(op, k, op->operands);
         break;
     case RL_TYPES_addcdiv:
-        if (whole_quotient(k) != RL_OK) return RL_FAIL;
+        if (integer_quotient(k) != RL_OK) return RL_FAIL;
         *out = *compute = common_dtype(op, k, op->operands);
         break;
     case RL_TYPES_first:
@@ -290,10 +290,10 @@ rl_status rl_types_resolve(const rl_operator *op, const rl_call *k, int *compute
         break;
     case RL_TYPES_factory: *out = given >= 0 ? given : rl_dtype_default(); break;
     case RL_TYPES_full:
-        *out = given >= 0                  ? given
-               : k->arg[1].tag == RL_INT   ? RL_I64
-               : k->arg[1].tag == RL_TRUTH ? RL_BOOL
-                                           : rl_dtype_default();
+        *out = given >= 0                    ? given
+               : k->arg[1].tag == RL_INT     ? RL_I64
+               : k->arg[1].tag == RL_BOOLEAN ? RL_BOOL
+                                             : rl_dtype_default();
         break;
     case RL_TYPES_arange: {
         bool whole = true;

@@ -5,7 +5,7 @@
 
 /* compute: cast the tensors to it before the kernel, -1 leaves them; out: dtype of the result. */
 rl_status rl_types_resolve(const rl_operator *op, const rl_call *k, int *compute, int *out);
-int rl_types_common(const rl_slot *a, const rl_slot *b); /* of two tensors or numbers */
+int rl_types_common(const rl_value *a, const rl_value *b); /* of two tensors or numbers */
 /* The usual call: all its tensors have one floating dtype, the only bit of `dtypes`, and no dtype is asked
  * for. Numbers among them change nothing. Answers as rl_types_resolve does, or false: that must be asked. */
 void rl_types_note(rl_operator *op); /* once, of each operator */

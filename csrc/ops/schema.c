@@ -82,20 +82,13 @@ static rl_status schema_bad(const reader *r, const char *what) {
 static const struct {
     const char *name;
     rl_arg_kind kind;
-} type_names[] = {{"Tensor", RL_ARG_TENSOR},
-                  {"Operand", RL_ARG_OPERAND},
-                  {"Scalar", RL_ARG_SCALAR},
-                  {"int", RL_ARG_INT},
-                  {"float", RL_ARG_FLOAT},
-                  {"bool", RL_ARG_BOOL},
-                  {"str", RL_ARG_TEXT},
-                  {"Padding", RL_ARG_PADDING},
-                  {"MaybeInt", RL_ARG_MAYBE_INTS},
-                  {"ScalarType", RL_ARG_DTYPE},
-                  {"Device", RL_ARG_DEVICE},
-                  {"Layout", RL_ARG_LAYOUT},
-                  {"MemoryFormat", RL_ARG_FORMAT},
-                  {"Generator", RL_ARG_RNG},
+} type_names[] = {{"Tensor", RL_ARG_TENSOR},       {"Operand", RL_ARG_OPERAND},
+                  {"Scalar", RL_ARG_SCALAR},       {"int", RL_ARG_INT},
+                  {"float", RL_ARG_FLOAT},         {"bool", RL_ARG_BOOL},
+                  {"str", RL_ARG_STRING},          {"Padding", RL_ARG_PADDING},
+                  {"MaybeInt", RL_ARG_MAYBE_INTS}, {"ScalarType", RL_ARG_DTYPE},
+                  {"Device", RL_ARG_DEVICE},       {"Layout", RL_ARG_LAYOUT},
+                  {"MemoryFormat", RL_ARG_FORMAT}, {"Generator", RL_ARG_RNG},
                   {"Number", RL_ARG_NUMBER}};
 enum { N_TYPES = sizeof type_names / sizeof *type_names };
 
@@ -127,7 +120,7 @@ static rl_status read_default(reader *r, rl_arg *a) {
     a->has_fallback = true;
     if (reader_take(r, "None") || reader_take(r, "[]")) return RL_OK;
     if (reader_take(r, "True") || reader_take(r, "False")) {
-        a->fallback = (rl_slot){.tag = RL_TRUTH, .u.i = r->at[-2] == 'u'};
+        a->fallback = (rl_value){.tag = RL_BOOLEAN, .u.i = r->at[-2] == 'u'};
         return RL_OK;
     }
     if (*r->at == '\'') {
@@ -139,7 +132,7 @@ static rl_status read_default(reader *r, rl_arg *a) {
         word[n] = 0;
         const char *kept = name_kept(word);
         if (!kept) return schema_bad(r, "too many names");
-        a->fallback = (rl_slot){.tag = RL_TEXT, .u.s = kept};
+        a->fallback = (rl_value){.tag = RL_STRING, .u.s = kept};
         r->at = end + 1;
         return RL_OK;
     }
@@ -148,7 +141,7 @@ static rl_status read_default(reader *r, rl_arg *a) {
     if (reader_take(r, "[")) {
         static int64_t ints[32]; /* lists live as long as the process */
         static int n;
-        a->fallback = (rl_slot){.tag = RL_INTS, .u.ints = ints + n};
+        a->fallback = (rl_value){.tag = RL_INTS, .u.ints = ints + n};
         do {
             if (n == 32 || !reader_number(r, &d, &whole)) return schema_bad(r, "bad list");
             ints[n++] = (int64_t)d;
@@ -158,9 +151,9 @@ static rl_status read_default(reader *r, rl_arg *a) {
     }
     if (!reader_number(r, &d, &whole)) return schema_bad(r, "bad default");
     if (whole && a->kind != RL_ARG_FLOAT)
-        a->fallback = (rl_slot){.tag = RL_INT, .u.i = (int64_t)d};
+        a->fallback = (rl_value){.tag = RL_INT, .u.i = (int64_t)d};
     else
-        a->fallback = (rl_slot){.tag = RL_FLOAT, .u.d = d};
+        a->fallback = (rl_value){.tag = RL_FLOAT, .u.d = d};
     return RL_OK;
 }
 
@@ -307,7 +300,7 @@ rl_status rl_schema_read(rl_schema *s, rl_operator *op) {
     reader r = {op->schema, op->schema};
     s->op = op;
     op->arg = s->arg = &rl_args[n_args];
-    if (!op->cost) op->cost = op->traits & RL_HEAVY ? 1 : 2;
+    if (!op->cost) op->cost = op->traits & RL_GEMM_LIKE ? 1 : 2;
     op->dtype_arg = op->device_arg = op->grad_arg = op->rng_arg = -1;
     if (!reader_word(&r, op->name, sizeof op->name) || !reader_take(&r, "("))
         return schema_bad(&r, "no name");
@@ -364,7 +357,7 @@ rl_status rl_schema_init(void) {
     return RL_OK;
 }
 
-void rl_schema_defaults(const rl_schema *s, rl_slot *args) {
+void rl_schema_defaults(const rl_schema *s, rl_value *args) {
     for (int i = 0; i < s->n; i++)
         if (args[i].tag == RL_NONE && s->arg[i].has_fallback) args[i] = s->arg[i].fallback;
 }

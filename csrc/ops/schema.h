@@ -1,4 +1,4 @@
-/* The schemas of the operators, read once from the texts of their declarations. */
+/* The schemas of the operators, parsed once from their declarations. */
 #ifndef RL_OPS_SCHEMA_H
 #define RL_OPS_SCHEMA_H
 #include "table.h"
@@ -15,7 +15,7 @@ typedef enum {
     RL_ARG_INTS,
     RL_ARG_MAYBE_INTS, /* None inside becomes INT64_MIN */
     RL_ARG_PADDING,    /* int[] or text */
-    RL_ARG_TEXT,
+    RL_ARG_STRING,
     RL_ARG_DTYPE,
     RL_ARG_DEVICE, /* RL_INT: type * 256 + index + 1 */
     RL_ARG_LAYOUT,
@@ -28,7 +28,7 @@ typedef enum {
 
 typedef struct rl_arg {
     const char *name; /* one address for each name */
-    rl_slot fallback;
+    rl_value fallback;
     uint8_t kind, length;                               /* int[2]: 2 */
     bool optional, has_fallback, keyword_only, written; /* without fallback, that is RL_NONE */
     uint32_t saved_for; /* bit i: a node keeps it when a gradient goes to argument i */
@@ -52,5 +52,5 @@ enum { RL_ALL_ARGS = 8192 };
 extern rl_arg rl_args[RL_ALL_ARGS];                      /* of all schemas, one after the other */
 rl_status rl_schema_read(rl_schema *s, rl_operator *op); /* of an operator with nothing but its text */
 rl_status rl_schema_init(void); /* reads every declaration; the pending error names a bad one */
-void rl_schema_defaults(const rl_schema *s, rl_slot *args); /* fills what is RL_NONE */
+void rl_schema_defaults(const rl_schema *s, rl_value *args); /* fills what is RL_NONE */
 #endif

@@ -1,4 +1,4 @@
-/* The walk over the kernels of an operator: the first that does not refuse does the work. */
+/* Selects a kernel: tries the kernels of an operator in order, until one does not refuse. */
 #include "select.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -87,7 +87,7 @@ rl_status rl_dispatch_watch(const rl_operator *op, rl_call *k, int device) {
 
 rl_status rl_dispatch_last(const rl_operator *op, rl_call *k) {
     rl_status status = only_ref ? RL_UNSUPPORTED : walk(op, k, op->last, op->last_names, 0);
-    return status == RL_UNSUPPORTED ? rl_format_turn(op, k, rl_dispatch) : status;
+    return status == RL_UNSUPPORTED ? rl_format_contiguous(op, k, rl_dispatch) : status;
 }
 
 /* ---- kernels of other devices ---- */

@@ -1,7 +1,7 @@
 /* The table of operators: one rl_operator each, made of the declarations. */
 #ifndef RL_OPS_TABLE_H
 #define RL_OPS_TABLE_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 typedef struct rl_operator rl_operator;
 
@@ -13,7 +13,7 @@ typedef enum {
     RL_TYPES_none,          /* not said */
     RL_TYPES_keep,          /* as the first tensor; the others follow no rule */
     RL_TYPES_same,          /* all tensors must agree */
-    RL_TYPES_alike,         /* all tensors must agree, in other words */
+    RL_TYPES_same_bias,     /* all tensors must agree, in other words */
     RL_TYPES_promote,       /* common dtype */
     RL_TYPES_number,        /* promote, bool becomes int64 */
     RL_TYPES_sub,           /* promote, bool is refused */
@@ -52,22 +52,22 @@ enum {
 };
 /* TRAITS(...): what else the dispatcher must know; bits that no variant has */
 enum {
-    RL_VARARGS = 1 << 6, /* the first int[] may be given as separate numbers */
-    RL_FACTORY = 1 << 7, /* device=, requires_grad= ... are read by the dispatcher */
-    RL_HEAVY = 1 << 9,   /* a product of two tensors, which oneDNN may do: it is loaded at the first one */
-    RL_TUPLE = 1 << 10,  /* several results come as a named tuple */
-    RL_LISTS = 1 << 11,  /* writes into the tensors of its lists marked (a!), and answers None */
-    RL_MOVES = 1 << 12,  /* elements go to other places: in place it reads nothing that it writes */
-    RL_PICKS = 1 << 15,  /* of its first argument it reads as many elements as the others name */
+    RL_VARARGS = 1 << 6,   /* the first int[] may be given as separate numbers */
+    RL_FACTORY = 1 << 7,   /* device=, requires_grad= ... are read by the dispatcher */
+    RL_GEMM_LIKE = 1 << 9, /* a product of two tensors, which oneDNN may do: it is loaded at the first one */
+    RL_TUPLE = 1 << 10,    /* several results come as a named tuple */
+    RL_FOREACH = 1 << 11,  /* writes into the tensors of its lists marked (a!), and answers None */
+    RL_PERMUTES = 1 << 12, /* elements go to other places: in place it reads nothing that it writes */
+    RL_GATHERS = 1 << 15,  /* of its first argument it reads as many elements as the others name */
     RL_WIDE_NUMBER = 1 << 17, /* beside halves, a number as its second operand stays a float32 */
     RL_LAPACK = 1 << 16,      /* factorises matrices: SciPy's LAPACK is looked for at the first large one */
     RL_NUMBERS = 1 << 18,     /* its last tensor may be a number of the CPU: Note [Numbers of the CPU] */
     /* for written tensors that overlap themselves or an input: Note [Memory that overlaps] */
-    RL_PLACES = 1 << 19,      /* with out=, no input may overlap a result, but as the same elements */
-    RL_READS_FIRST = 1 << 20, /* its inputs, but the one that is written, may overlap what it writes */
+    RL_NO_PARTIAL_OVERLAP = 1 << 19, /* with out=, no input may overlap a result, but as the same elements */
+    RL_READS_FIRST = 1 << 20,        /* its inputs, but the one that is written, may overlap what it writes */
     /* for tensors with an expanded dimension, whose elements share memory */
-    RL_SHARES = 1 << 13,     /* they are written as PyTorch writes them; else they are refused */
-    RL_DEPRECATED = 1 << 14, /* ... with a warning */
+    RL_ALLOWS_OVERLAP = 1 << 13, /* they are written as PyTorch writes them; else they are refused */
+    RL_DEPRECATED = 1 << 14,     /* ... with a warning */
 };
 /* AUTOCAST(...), AUTOCAST_CUDA(...): which dtype floating tensors, but float64, are cast to where autocast is
  * on (call/autocast.c) */
@@ -87,7 +87,7 @@ struct rl_operator {
     const char *node;               /* name of its node; NULL: it is not differentiable */
     const char *refusal;            /* what PyTorch calls it in "... not implemented for"; "" is <name>_cpu */
     rl_status (*shape)(rl_call *k); /* fills out[0]'s dims; may leave attr[] */
-    const char *(*node_name)(const rl_slot *args); /* where the name depends on the call; or NULL */
+    const char *(*node_name)(const rl_value *args); /* where the name depends on the call; or NULL */
     rl_kernel_fn cpu[RL_MAX_KERNELS + 1], cuda[RL_MAX_KERNELS + 1]; /* NULL ends them */
     rl_kernel_fn last[RL_MAX_KERNELS + 1]; /* for results that lie channels last: Note [Channels last] */
     const char *cpu_names, *cuda_names, *last_names;

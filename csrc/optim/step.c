@@ -29,7 +29,7 @@ typedef struct {
     Py_ssize_t room;
     bool halves;     /* are they taken? */
     bool capturable; /* counts lie on the GPU */
-    const rl_slot *scales;
+    const rl_value *scales;
 } step_lists;
 
 static bool list_given(const step_lists *l, int i) {
@@ -155,22 +155,22 @@ static bool lists_are_usual(const step_lists *l) {
 
 /* ---- numbers of the group ---- */
 /* a number, or a tensor of one */
-static int slot_of_number(PyObject *number, rl_slot *slot) {
+static int slot_of_number(PyObject *number, rl_value *slot) {
     RL_OWNED PyObject *item = rl_tensor_check(number) && ((rl_tensor *)number)->v.numel == 1
                                   ? rl_tensor_item(number, NULL)
                                   : Py_NewRef(number);
     if (!item) return STEP_FAILED;
     if (PyBool_Check(item))
-        *slot = (rl_slot){.tag = RL_TRUTH, .u.i = item == Py_True};
+        *slot = (rl_value){.tag = RL_BOOLEAN, .u.i = item == Py_True};
     else if (PyFloat_Check(item) || PyLong_Check(item))
-        *slot = (rl_slot){.tag = RL_FLOAT, .u.d = PyFloat_AsDouble(item)};
+        *slot = (rl_value){.tag = RL_FLOAT, .u.d = PyFloat_AsDouble(item)};
     else
         return STEP_UNUSUAL;
     return PyErr_Occurred() ? STEP_FAILED : STEP_DONE;
 }
 
 /* group[name] for each name; a pair gives two */
-static int numbers_read(PyObject *group, PyObject *names, rl_slot *slot, const rl_slot *end) {
+static int numbers_read(PyObject *group, PyObject *names, rl_value *slot, const rl_value *end) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
         PyObject *value = PyDict_GetItemWithError(group, PyTuple_GET_ITEM(names, i));
         if (!value) return PyErr_Occurred() ? STEP_FAILED : STEP_UNUSUAL;
@@ -210,7 +210,7 @@ static int plan_read(PyObject *plan, step_plan *p) {
     *p =
         (step_plan){(int)op, PyTuple_GET_ITEM(plan, 1), PyTuple_GET_ITEM(plan, 2), PyTuple_GET_ITEM(plan, 3)};
     const Py_ssize_t lists = 2 + PyTuple_GET_SIZE(p->keys) + PyTuple_GET_SIZE(p->counts);
-    if (op >= 0 && op < RL_OP_COUNT && (rl_operators[op].traits & RL_LISTS) && lists <= STEP_LISTS &&
+    if (op >= 0 && op < RL_OP_COUNT && (rl_operators[op].traits & RL_FOREACH) && lists <= STEP_LISTS &&
         __builtin_popcount(rl_operators[op].lists) == lists)
         return 0;
     PyErr_SetString(PyExc_ValueError, "_optimizer_step: the operator takes other lists");
@@ -235,22 +235,22 @@ static int lists_begin(step_lists *l, const step_plan *p, PyObject *group) {
 }
 
 static int lists_run(const step_plan *p, const step_lists *l, PyObject *group) {
-    rl_slot args[RL_MAX_ARGS];
+    rl_value args[RL_MAX_ARGS];
     const int n_arg = rl_operators[p->op].n_arg;
-    rl_slot *scales = args + n_arg - STEP_SCALES;
+    rl_value *scales = args + n_arg - STEP_SCALES;
     const int rc = numbers_read(group, p->numbers, args + l->n_lists, scales);
     if (rc != STEP_DONE) return rc;
     memcpy(scales, l->scales, STEP_SCALES * sizeof *scales);
     if (!lists_are_usual(l)) return STEP_UNUSUAL; /* from here on runs no Python */
     for (int i = 0; i < l->n_lists; i++)
-        args[i] = (rl_slot){.tag = RL_TENSORS, .n = list_given(l, i) ? l->n : 0, .u.ts = l->list[i]};
+        args[i] = (rl_value){.tag = RL_TENSORS, .n = list_given(l, i) ? l->n : 0, .u.ts = l->list[i]};
     if (!l->n) return STEP_DONE;
     RL_OWNED PyObject *done = rl_op_run(p->op, args, n_arg);
     return done ? STEP_DONE : STEP_FAILED;
 }
 
 static int group_step(const step_plan *p, PyObject *group, PyObject *state, PyObject *params,
-                      const rl_slot *scales) {
+                      const rl_value *scales) {
     enum { FEW = 256 };
     rl_view *few[FEW];
     step_lists l = {.room = PyList_GET_SIZE(params)};
@@ -282,18 +282,18 @@ static const char step_doc[] = "_optimizer_step(plan, group, state, grad_scale=N
                                "something is unusual.";
 
 /* 0: it is neither None nor a number on a GPU */
-static int scale_read(PyObject *o, rl_slot *slot) {
-    *slot = (rl_slot){.tag = RL_NONE};
+static int scale_read(PyObject *o, rl_value *slot) {
+    *slot = (rl_value){.tag = RL_NONE};
     if (o == Py_None) return 1;
     if (!rl_tensor_check(o)) return 0;
     const rl_view *v = &((rl_tensor *)o)->v;
-    *slot = (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)o)->v};
+    *slot = (rl_value){.tag = RL_TENSOR, .u.t = &((rl_tensor *)o)->v};
     return v->numel == 1 && v->dtype == RL_F32 && v->device == RL_CUDA;
 }
 
 static PyObject *optimizer_step(PyObject *m, PyObject *const *args, Py_ssize_t n) {
     step_plan p;
-    rl_slot scales[STEP_SCALES] = {{.tag = RL_NONE}, {.tag = RL_NONE}};
+    rl_value scales[STEP_SCALES] = {{.tag = RL_NONE}, {.tag = RL_NONE}};
     (void)m;
     PyObject *params = (n == 3 || n == 3 + STEP_SCALES) && PyDict_Check(args[1]) && PyDict_Check(args[2])
                            ? PyDict_GetItemWithError(args[1], key.params)
@@ -316,7 +316,7 @@ static PyObject *optimizer_operator(PyObject *m, PyObject *name) {
     (void)m;
     if (!id) return NULL;
     for (int i = 0; i < RL_OP_COUNT; i++)
-        if ((rl_operators[i].traits & RL_LISTS) && strcmp(rl_operators[i].id, id) == 0)
+        if ((rl_operators[i].traits & RL_FOREACH) && strcmp(rl_operators[i].id, id) == 0)
             return PyLong_FromLong(i);
     return PyErr_Format(PyExc_ValueError, "_optimizer_operator: there is no step called %R", name);
 }

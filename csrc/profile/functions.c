@@ -17,7 +17,7 @@ static PyObject *enter(PyObject *m, PyObject *args) {
     if (!mark.event) Py_RETURN_NONE;
     RL_OWNED PyObject *capsule = PyCapsule_New(mark.event, mark_name, NULL);
     if (!capsule || PyCapsule_SetContext(capsule, (void *)(uintptr_t)mark.session) < 0) return NULL;
-    return rl_give(&capsule);
+    return rl_move(&capsule);
 }
 
 static PyObject *leave(PyObject *m, PyObject *capsule) {
@@ -83,7 +83,7 @@ static PyObject *events_list(const rl_recording *r) {
             PyList_SET_ITEM(list, at++, event);
         }
     if (list) PyObject_GC_Track(list);
-    return rl_give(&list);
+    return rl_move(&list);
 }
 
 static PyObject *stop(PyObject *m, PyObject *id) {

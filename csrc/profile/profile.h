@@ -53,7 +53,7 @@ extern rl_profile_state rl_profiling;
 
 /* Is this thread recorded? */
 static inline bool rl_profile_here(void) {
-    return rl_profiling.id && (rl_here.profile == rl_profiling.id || rl_profiling.wants.all_threads);
+    return rl_profiling.id && (rl_tls.profile == rl_profiling.id || rl_profiling.wants.all_threads);
 }
 
 typedef struct {
@@ -61,7 +61,7 @@ typedef struct {
     const char *prefix, *name;
     bool borrowed; /* the name may die before the session: it is copied */
     int64_t sequence;
-    const rl_slot *inputs;
+    const rl_value *inputs;
     int n_inputs;
 } rl_event_begin;
 /* Where rl_profile_here(). Runs no Python; where memory is short the event is dropped, and counted. */

@@ -66,7 +66,7 @@ static void enter_builtin(PyObject *function) {
 static int on_call(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
     PyObject *type, *error, *trace;
     (void)self;
-    if (!names || rl_profiling.id != of_session || rl_here.profile != of_session)
+    if (!names || rl_profiling.id != of_session || rl_tls.profile != of_session)
         return 0;                       /* of an older session */
     PyErr_Fetch(&type, &error, &trace); /* what left the function */
     if (what == PyTrace_CALL) {

@@ -14,14 +14,14 @@
 /* ---- memory ----
  * So much and no more, and what is not there is no error. */
 /* A profiler that is never stopped must not eat the machine. */
-enum { MOST_BYTES = 1 << 30, TEXT = 1 << 16 };
+enum { MAX_BYTES = 1 << 30, TEXT = 1 << 16 };
 
 static int64_t bytes_left;
 static rl_text *text;
 
 /* profile/session.c; NULL: there is none left */
 static void room_begin(void) {
-    bytes_left = MOST_BYTES;
+    bytes_left = MAX_BYTES;
 }
 
 /* the caller's */
@@ -63,7 +63,7 @@ static void text_free(rl_text *t) {
 }
 
 /* ---- what a call was given, in words while it is recorded and as a list afterwards ---- */
-static int64_t head_of(const rl_slot *s, int64_t dtype, int64_t n) {
+static int64_t head_of(const rl_value *s, int64_t dtype, int64_t n) {
     return s->tag | dtype << 8 | n << 16;
 }
 enum { TAG = 0xff, DTYPE_SHIFT = 8, N_SHIFT = 16 };
@@ -74,7 +74,7 @@ static size_t text_words(size_t n) {
 
 /* ---- recorded: into `to`, or counted where that is NULL ---- */
 static size_t put_tensor(int64_t *to, const rl_view *v) {
-    const rl_slot s = {.tag = v ? RL_TENSOR : RL_NONE};
+    const rl_value s = {.tag = v ? RL_TENSOR : RL_NONE};
     if (to) {
         *to = head_of(&s, v ? v->dtype : 0, v ? v->ndim : 0);
         if (v && v->ndim) memcpy(to + 1, v->shape, v->ndim * sizeof *to);
@@ -82,7 +82,7 @@ static size_t put_tensor(int64_t *to, const rl_view *v) {
     return 1 + (v ? v->ndim : 0u);
 }
 
-static size_t put_words(int64_t *to, const rl_slot *s, const void *words, size_t bytes, int64_t n) {
+static size_t put_words(int64_t *to, const rl_value *s, const void *words, size_t bytes, int64_t n) {
     if (to) {
         *to = head_of(s, 0, n);
         if (bytes) memcpy(to + 1, words, bytes);
@@ -90,7 +90,7 @@ static size_t put_words(int64_t *to, const rl_slot *s, const void *words, size_t
     return 1 + text_words(bytes);
 }
 
-static size_t put_slot(int64_t *to, const rl_slot *s) {
+static size_t put_slot(int64_t *to, const rl_value *s) {
     size_t n = 1;
     switch (s->tag) {
     case RL_TENSOR: return put_tensor(to, s->u.t);
@@ -99,10 +99,10 @@ static size_t put_slot(int64_t *to, const rl_slot *s) {
         for (int i = 0; i < s->n; i++) n += put_tensor(to ? to + n : NULL, s->u.ts[i]);
         return n;
     case RL_INT:
-    case RL_TRUTH:
+    case RL_BOOLEAN:
     case RL_FLOAT: return put_words(to, s, &s->u.i, sizeof s->u.i, 1);
     case RL_INTS: return put_words(to, s, s->u.ints, (size_t)s->n * sizeof *s->u.ints, s->n);
-    case RL_TEXT: {
+    case RL_STRING: {
         const size_t length = strlen(s->u.s);
         return put_words(to, s, s->u.s, length, (int64_t)length);
     }
@@ -114,7 +114,7 @@ static size_t put_slot(int64_t *to, const rl_slot *s) {
 
 /* Note [Inputs]: each argument is one word, tag │ dtype << 8 │ n << 16, and n words: sizes, numbers; a list
  * of tensors is followed by its tensors as arguments. A text lies in the words. */
-static const int64_t *inputs_keep(const rl_slot *args, int n) {
+static const int64_t *inputs_keep(const rl_value *args, int n) {
     size_t words = 0, at = 0;
     for (int i = 0; i < n; i++) words += put_slot(NULL, &args[i]);
     int64_t *kept = rl_text_room(words * sizeof *kept);
@@ -130,7 +130,7 @@ static PyObject *numbers(const int64_t *words, int64_t n) {
         if (!number) return NULL;
         PyList_SET_ITEM(list, i, number);
     }
-    return rl_give(&list);
+    return rl_move(&list);
 }
 
 static PyObject *get_slot(const int64_t **at);
@@ -144,15 +144,15 @@ static PyObject *get_list(const int64_t **at, int64_t n) {
         PyList_SET_ITEM(list, i, each);
     }
     if (list) PyObject_GC_Track(list);
-    return rl_give(&list);
+    return rl_move(&list);
 }
 
 static PyObject *get_value(const int64_t *words, int tag, int64_t n) {
     double number;
     if (tag == RL_INT) return PyLong_FromLongLong(*words);
-    if (tag == RL_TRUTH) return PyBool_FromLong(*words != 0);
+    if (tag == RL_BOOLEAN) return PyBool_FromLong(*words != 0);
     if (tag == RL_INTS || tag == RL_TENSOR) return numbers(words, n);
-    if (tag == RL_TEXT) return PyUnicode_DecodeUTF8((const char *)words, n, "replace");
+    if (tag == RL_STRING) return PyUnicode_DecodeUTF8((const char *)words, n, "replace");
     if (tag != RL_FLOAT) return Py_NewRef(Py_None);
     memcpy(&number, words, sizeof number);
     return PyFloat_FromDouble(number);
@@ -162,18 +162,18 @@ static PyObject *get_value(const int64_t *words, int tag, int64_t n) {
 static PyObject *get_slot(const int64_t **at) {
     const int64_t head = *(*at)++, n = head >> N_SHIFT;
     const int tag = (int)(head & TAG);
-    const char *type = tag == RL_TENSOR                                                        ? NULL
-                       : tag == RL_TENSORS                                                     ? "TensorList"
-                       : tag == RL_INTS                                                        ? "ScalarList"
-                       : tag == RL_INT || tag == RL_TRUTH || tag == RL_FLOAT || tag == RL_TEXT ? "Scalar"
-                                                                                               : "";
+    const char *type = tag == RL_TENSOR    ? NULL
+                       : tag == RL_TENSORS ? "TensorList"
+                       : tag == RL_INTS    ? "ScalarList"
+                       : tag == RL_INT || tag == RL_BOOLEAN || tag == RL_FLOAT || tag == RL_STRING ? "Scalar"
+                                                                                                   : "";
     if (tag == RL_TENSORS) {
         RL_OWNED PyObject *list = get_list(at, n);
         return list ? Py_BuildValue("(sO)", type, list) : NULL;
     }
     RL_OWNED PyObject *value = get_value(*at, tag, n);
     if (!value) return NULL;
-    *at += tag == RL_TEXT ? (int64_t)text_words((size_t)n) : n;
+    *at += tag == RL_STRING ? (int64_t)text_words((size_t)n) : n;
     return Py_BuildValue("(sO)", type ? type : rl_dtype_name((int)(head >> DTYPE_SHIFT & TAG)), value);
 }
 
@@ -317,7 +317,7 @@ void rl_session_start(const rl_profile_options *wants) {
     now = (rl_recording){.start = profile_now()};
     room_begin();
     profile_become((rl_profile_state){++sessions, *wants});
-    rl_here.profile = sessions;
+    rl_tls.profile = sessions;
 }
 
 rl_recording rl_session_stop(void) {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER_MOST = 100000000, LEVELS_MOST = 127 };
+enum { MAX_HEADER = 100000000, MAX_LEVELS = 127 };
 
 /* As the format spells them; dtype -1: nothing here keeps them. */
 static const struct {
@@ -118,7 +118,7 @@ static rl_status entry_field(header *h, entry *e, unsigned *seen) {
         *seen |= 1u << i;
         return read[i](h, e);
     }
-    return rl_json_skip(&h->json, LEVELS_MOST - 2);
+    return rl_json_skip(&h->json, MAX_LEVELS - 2);
 }
 
 /* Two elements of F4 lie in one item: PyTorch counts these. */
@@ -271,7 +271,7 @@ static uint64_t head_number(const uint8_t *head) {
 }
 
 bool rl_safetensors_head(const uint8_t *head, int64_t n) {
-    return n > 8 && head_number(head) <= HEADER_MOST && head[8] == '{';
+    return n > 8 && head_number(head) <= MAX_HEADER && head[8] == '{';
 }
 
 static rl_status header_size(rl_reader *r, int64_t *n) {
@@ -282,9 +282,9 @@ static rl_status header_size(rl_reader *r, int64_t *n) {
     }
     if (rl_source_read(r, 0, head, 8)) return RL_FAIL;
     uint64_t size = head_number(head);
-    if (size > HEADER_MOST) {
+    if (size > MAX_HEADER) {
         return rl_reader_fail(r, RL_READER_RUNTIME, "header too large: %llu bytes, of at most %d",
-                              (unsigned long long)size, HEADER_MOST);
+                              (unsigned long long)size, MAX_HEADER);
     }
     *n = (int64_t)size;
     if (*n <= r->size - 8) return RL_OK;

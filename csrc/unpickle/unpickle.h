@@ -15,7 +15,7 @@
  * and safetensors, read */
 #ifndef RL_UNPICKLE_UNPICKLE_H
 #define RL_UNPICKLE_UNPICKLE_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 typedef enum {
     RL_READER_FINE,

@@ -69,7 +69,7 @@ def refuse_cuda():
     raise RuntimeError(_cuda.last_error() or "No CUDA GPUs are available")
 
 
-# ---- without the driver: Note [A cheap look] ----
+# ---- without the driver: Note [Call metadata] ----
 # Asking CUDA takes up to a second and makes every later fork unusable for CUDA; NVML takes milliseconds. So
 # until something is computed on a GPU, the files of NVIDIA's kernel module say how many there are.
 def visible_devices() -> int:

@@ -32,7 +32,7 @@ STILL_UP = set()
 TABLE_READERS = {
     *("ops/table.h", "ops/table.c", "bindings/entries.c", "composite/table.c", "derivatives/table.c")
 }
-TOUCHES_MEMORY = {"contract/view.h", "core/storage.c"}
+TOUCHES_MEMORY = {"kernel_abi/view.h", "core/storage.c"}
 KEEPS_STATE = {
     *("kernels/dnnl/load.c", "kernels/lapack/load.c"),
     *(f"cuda/runtime/{name}.cu" for name in ("allocator", "device", "errors", "host", "stream")),
@@ -229,8 +229,8 @@ def no_switch_over_operators(path, text):
 
 
 def values_are_asked(path, text):
-    """Slots are read through rl_tensor_arg, rl_slot_tensor or rl_value_tensor, which survives a failure."""
-    if path not in ("contract/call.h", "call/values.h") and (found := re.search(r"\bu\.t->", code(text))):
+    """Slots are read through rl_tensor_arg, rl_value_view or rl_value_tensor, which survives a failure."""
+    if path not in ("kernel_abi/call.h", "call/values.h") and (found := re.search(r"\bu\.t->", code(text))):
         yield f"{path} looks into a slot by itself: {found[0]}"
     if found := re.search(r"\btag = \w+(?:\[\w+\])?\.tag\b", code(text)):
         yield f"{path} copies the tag of a slot without what it holds: {found[0]}"
@@ -240,7 +240,7 @@ def formulas_ask(path, text):
     """What a node kept is read through X, MAYBE, OUT and the like, which refuse what is not there; but not in
     functions of a node, which are no formulas."""
     text = re.sub(r"^static [^;{}#]*\brl_node \*node\b[^;{}]*\)\s*\{\n.*?^\}", "", text, flags=re.M | re.S)
-    formulas = component(path) == "derivatives" and re.search(r"^\s*FORMULA\(", text, flags=re.M)
+    formulas = component(path) == "derivatives" and re.search(r"^\s*VJP\(", text, flags=re.M)
     if formulas and (found := re.search(r"(?:\.|->)u\.\w+|\bnode->(?:arg|saved|edge)\b", code(text))):
         yield f"{path} looks into a slot by itself: {found[0]}"
 
@@ -271,18 +271,18 @@ BREAKS = [
     (include_direction, "autograd/engine.c", '#include "module/module.h"'),
     (include_direction, "module/call.c", '#include "autograd/autograd.h"'),
     (include_direction, "module/call.c", '#include "kernels/simd/conv/conv.h"'),
-    (include_direction, "contract/kernel.h", '#include "core/view.h"'),
-    (include_direction, "kernels/ref/create.c", '#include "core/view.h"'),
+    (include_direction, "kernel_abi/kernel.h", '#include "core/view.h"'),
+    (include_direction, "kernels/ref/factory.c", '#include "core/view.h"'),
     (include_direction, "cuda/arithmetic.cu", '#include "kernels/ref/loops.h"'),
     (include_direction, "object/tensor.c", '#include "autograd/autograd.h"'),
     (include_direction, "unpickle/zip.c", '#include "ops/shape/shape.h"'),
-    (include_direction, "core/view.c", '#include "contract/loops.h"'),
+    (include_direction, "core/view.c", '#include "kernel_abi/loops.h"'),
     (include_direction, "helpers.c", ""),
     (python_below, "core/view.c", "#include <Python.h>"),
     (python_below, "unpickle/zip.c", "static PyObject *x;"),
-    (python_below, "kernels/ref/create.c", "int f(void) { return PyErr_Occurred() != NULL; }"),
+    (python_below, "kernels/ref/factory.c", "int f(void) { return PyErr_Occurred() != NULL; }"),
     (python_below, "cuda/arithmetic.cu", "#include <Python.h>"),
-    (table_readers, "history/node.c", '#include "ops/declarations/all.def"'),
+    (table_readers, "autograd_graph/node.c", '#include "ops/declarations/all.def"'),
     (table_readers, "ops/select.c", '#include "declarations/conv.def"'),
     (head_comment, "core/view.c", None),
     (files_named_exist, "core/view.c", "/* see core/gone.c */"),
@@ -290,27 +290,27 @@ BREAKS = [
     (length, "core/view.c", "int rl_f(void) {\n" + "    f();\n" * 100 + "}\n"),
     (length, "ops/declarations/conv.def", 'OP(a, "")\n' * (ROWS + 1)),
     (memory_door, "call/dispatcher.c", "void *p = v->storage->mem_;"),
-    (memory_door, "kernels/ref/create.c", "void *p = v->storage->mem_;"),
-    (kernels_own_nothing, "kernels/ref/create.c", "void *p = malloc(3);"),
+    (memory_door, "kernels/ref/factory.c", "void *p = v->storage->mem_;"),
+    (kernels_own_nothing, "kernels/ref/factory.c", "void *p = malloc(3);"),
     (kernels_own_nothing, "kernels/dnnl/plan.c", "free(p);"),
     (kernels_own_nothing, "cuda/arithmetic.cu", "cudaMallocAsync(&p, n, s);"),
-    (kernels_own_nothing, "kernels/ref/create.c", "static int calls;"),
-    (kernels_own_nothing, "kernels/ref/create.c", "void f(void) { static int calls = 0; }"),
-    (kernels_own_nothing, "kernels/ref/create.c", "static struct {\n    int n;\n} cache;"),
-    (kernels_own_nothing, "kernels/ref/create.c", "static void (*hook)(void);"),
-    (kernels_own_nothing, "kernels/ref/create.c", "_Thread_local int depth = 0;"),
+    (kernels_own_nothing, "kernels/ref/factory.c", "static int calls;"),
+    (kernels_own_nothing, "kernels/ref/factory.c", "void f(void) { static int calls = 0; }"),
+    (kernels_own_nothing, "kernels/ref/factory.c", "static struct {\n    int n;\n} cache;"),
+    (kernels_own_nothing, "kernels/ref/factory.c", "static void (*hook)(void);"),
+    (kernels_own_nothing, "kernels/ref/factory.c", "_Thread_local int depth = 0;"),
     (kernels_own_nothing, "cuda/arithmetic.cu", "static thread_local int depth;"),
     (names, "core/view.c", "int view_copy(int a) {\n}"),
     (names, "call/dispatcher.c", "PyObject *call_it(PyObject *a) {\n}"),
     (names, "core/view.c", "int ref_copy(int a) {\n}"),
-    (names, "kernels/ref/create.c", "RL_KERNEL(copy) {\n}"),
-    (names, "kernels/simd/create.c", "RL_KERNEL(ref_copy) {\n}"),
+    (names, "kernels/ref/factory.c", "RL_KERNEL(copy) {\n}"),
+    (names, "kernels/simd/factory.c", "RL_KERNEL(ref_copy) {\n}"),
     (names, "kernels/ref/copy.c", "RL_KERNEL(simd_copy) {\n}"),
-    (counts_are_checked, "kernels/ref/create.c", "p = k->svc->scratch(k, RL_COUNT(n * 4), sizeof *p);"),
-    (counts_are_checked, "kernels/ref/create.c", "p = k->svc->scratch(k, RL_COUNT(n), (size_t)item);"),
+    (counts_are_checked, "kernels/ref/factory.c", "p = k->svc->scratch(k, RL_COUNT(n * 4), sizeof *p);"),
+    (counts_are_checked, "kernels/ref/factory.c", "p = k->svc->scratch(k, RL_COUNT(n), (size_t)item);"),
     (
         counts_are_checked,
-        "kernels/simd/create.c",
+        "kernels/simd/factory.c",
         "p = rl_gemm_scratch(k, rl_count_plus(RL_COUNT(n), a * b));",
     ),
     (counts_are_checked, "core/view.c", "p = rl_alloc(RL_COUNT(1 << n), sizeof *p);"),
@@ -321,8 +321,8 @@ BREAKS = [
     (values_are_asked, "composite/new.c", "int f(V x) { return x.u.t->dtype; }"),
     (values_are_asked, "kernels/ref/new.c", "int f(rl_call *k) { return k->arg[0].u.t->dtype; }"),
     (values_are_asked, "derivatives/new.c", "void f(V *to, V x) { to->tag = x.tag; }"),
-    (formulas_ask, "derivatives/new.c", "FORMULA(new) {\n    int n = X(0).u.t->ndim;\n}"),
-    (formulas_ask, "derivatives/new.c", "FORMULA(new) {\n    const rl_slot *s = &g->node->arg[1];\n}"),
+    (formulas_ask, "derivatives/new.c", "VJP(new) {\n    int n = X(0).u.t->ndim;\n}"),
+    (formulas_ask, "derivatives/new.c", "VJP(new) {\n    const rl_value *s = &g->node->arg[1];\n}"),
 ]
 
 
@@ -334,14 +334,17 @@ def test_rule_can_fail(rule, path, text):
 GOOD = [
     ("call/dispatcher.c", '#include "call.h"\nstatic int n;\nPyObject *rl_raise(int a) {\n}\n'),
     (
-        "kernels/ref/create.c",
+        "kernels/ref/factory.c",
         '#include "loops.h"\nstatic const int n[] = {1};\nRL_KERNEL(ref_copy) {\n    int64_t x = 1;\n}\n',
     ),
     ("kernels/dnnl/load.c", '#include "plan.h"\nstatic void *library;\n'),
-    ("cuda/arithmetic.cu", '#include "walk.cuh"\ntemplate <class T> static void launch(int a) {\n}\n'),
+    (
+        "cuda/arithmetic.cu",
+        '#include "strided_iterator.cuh"\ntemplate <class T> static void launch(int a) {\n}\n',
+    ),
     (
         "derivatives/new.c",
-        '#include "autograd/autograd.h"\nFORMULA(new) {\n    TO(0, OP(mul, G, X(1)));\n}\n',
+        '#include "autograd/autograd.h"\nFORMULA(new) {\n    GRAD_OF(0, OP(mul, G, X(1)));\n}\n',
     ),
     (
         "core/memory.c",
@@ -532,7 +535,7 @@ def files_in_circles(defined, used):
 
 
 # A view, its record, its hooks and what is saved of it are sides of one thing.
-CIRCLES = {"history/hooks", "history/record", "history/saved", "history/view"}
+CIRCLES = {"autograd_graph/hooks", "autograd_graph/record", "autograd_graph/saved", "autograd_graph/view"}
 
 
 def test_symbols_go_down_only():

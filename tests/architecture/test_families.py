@@ -61,8 +61,8 @@ DEFINED = {
     "csrc/ops/shape/common.c": "RL_SHAPE(same) {\n}\n",
     "csrc/kernels/ref/activation.c": "RL_KERNEL(ref_relu) {\n}\n",
     "csrc/kernels/ref/math_more.c": "#define K(n) RL_KERNEL(ref_##n) {}\nK(neg)\n",
-    "csrc/derivatives/act.c": "FORMULA(relu) {\n}\n",
-    "csrc/derivatives/math.c": "FORMULA(neg) {\n}\n",
+    "csrc/derivatives/activation.c": "VJP(relu) {\n}\n",
+    "csrc/derivatives/math.c": "VJP(neg) {\n}\n",
 }
 BREAKS = [
     (
@@ -70,10 +70,10 @@ BREAKS = [
         {"csrc/kernels/ref/activation.c": "", "csrc/kernels/ref/math.c": "RL_KERNEL(ref_relu) {\n}\n"},
     ),
     (misplaced, {"csrc/kernels/ref/activation.c": "RL_KERNEL(ref_relu6) {\n}\n"}),
-    (misplaced, {"csrc/derivatives/act.c": "FORMULA(relu6) {\n}\n"}),
+    (misplaced, {"csrc/derivatives/activation.c": "VJP(relu6) {\n}\n"}),
     (
         shared_by_one,
-        {"csrc/derivatives/act.c": "", "csrc/derivatives/common.c": "FORMULA(relu) {\n}\n"},
+        {"csrc/derivatives/activation.c": "", "csrc/derivatives/common.c": "VJP(relu) {\n}\n"},
     ),
     (called_otherwise, {"csrc/kernels/ref/helpers.c": "RL_KERNEL(ref_relu6) {\n}\n"}),
 ]
@@ -81,7 +81,7 @@ BREAKS = [
 
 def tree(changes):
     declared = [
-        *where.declarations("csrc/ops/declarations/act.def", DECLARED),
+        *where.declarations("csrc/ops/declarations/activation.def", DECLARED),
         *where.declarations("csrc/ops/declarations/math.def", OTHER),
     ]
     defined = {}

@@ -53,7 +53,7 @@ def test_nothing_else_keeps_them():
     ("text", "wrong"),
     [
         ("rl_intercept(RL_INTERCEPT_autocast, true);", 1),
-        ("rl_here.interceptors |= 2;", 1),
+        ("rl_tls.interceptors |= 2;", 1),
         ("if (rl_interceptors_on) return;", 1),
         ("return rl_override_mode();", 0),
     ],

@@ -26,12 +26,12 @@ ALLOWED = {
     ),
     *("PyLong_FromUnsignedLong", "PyLong_FromUnsignedLongLong", "PyLong_FromVoidPtr", "PyErr_SetString"),
     *("PyErr_Format", "Py_NewRef", "rl_version_bump", "rl_version_of", "rl_size_at"),
-    *("rl_give", "__builtin_add_overflow", "__builtin_mul_overflow", "__atomic_store_n"),
+    *("rl_move", "__builtin_add_overflow", "__builtin_mul_overflow", "__atomic_store_n"),
     *("rl_scalar_element", "rl_call_allocate", "rl_host_data"),
     "rl_run_kernels",  # gives way to other threads, but works on private looks meanwhile
 }
 MEMBERS = {"copy", "host_is_pinned", "shape", "stream", "synchronize"}  # of rows and drivers
-RUN_PYTHON = {"rl_storage_drop"}  # what it frees may be an array, whose weak references have callbacks
+RUN_PYTHON = {"rl_storage_release"}  # what it frees may be an array, whose weak references have callbacks
 # Who hands an address out, to an object that keeps the memory where it is.
 LENDERS = {("object/numpy.c", "PyArray_New"), ("object/storage.c", "PyBuffer_FillInfo")}
 # Who is done with dims before it runs anything, or copies them first.
@@ -176,7 +176,7 @@ BREAKS = [
     (raw_calls, "RL_RAW; PyObject *list = PyList_New(0);"),
     (raw_calls, "RL_RAW; Py_DECREF(o);"),
     (raw_calls, "RL_RAW; rl_tensor *t = rl_tensor_new(0, 0, 0, NULL, 0);"),
-    (raw_calls, "RL_RAW; rl_storage_drop(s);"),
+    (raw_calls, "RL_RAW; rl_storage_release(s);"),
     (raw_calls, "RL_RAW; type->tp_alloc(type, 0);"),
     (
         raw_calls,
@@ -186,7 +186,7 @@ BREAKS = [
     (host_readers, "RL_RAW; return PyFloat_FromDouble(*(const float *)rl_const_data(v));"),
     (host_readers, "RL_RAW; memcpy(to, rl_data(v, RL_READ), 8);"),
     (host_readers, "RL_RAW; memcpy(to, rl_storage_bytes(s, RL_READ), 8);"),
-    (dims_of_views, "rl_op_run(op, (rl_slot[]){{.u.ints = t->v.shape}}, 1);"),
+    (dims_of_views, "rl_op_run(op, (rl_value[]){{.u.ints = t->v.shape}}, 1);"),
     (dims_of_views, "const int64_t *dims = t->v.strides;"),
     (dims_of_views, "const rl_view *x = &t->v; f(x->shape + 1);"),
     (dims_of_views, "g(view_of(x)->strides, 2);"),
@@ -218,4 +218,4 @@ def test_rules_let_good_code_pass(text):
 def test_regions_are_found():
     """The dispatcher and the export of numbers have them, or the rules would read nothing."""
     found = {str(s.relative_to(ROOT / "csrc")) for s in SOURCES if regions(code(s.read_text()))}
-    assert {"call/dispatcher.c", "call/scalar.c", "composite/arrange.c"} <= found
+    assert {"call/dispatcher.c", "call/scalar.c", "composite/data_movement.c"} <= found

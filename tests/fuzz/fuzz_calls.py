@@ -65,7 +65,7 @@ OTHERS = [
 CUBIC = {
     name for family in ("linalg", "attention", "distance", "ctc") for name in samples.FAMILIES[family].SAMPLES
 }
-SIZED = {name for family in ("product", "conv", "attention") for name in samples.FAMILIES[family].SAMPLES}
+SIZED = {name for family in ("gemm", "conv", "attention") for name in samples.FAMILIES[family].SAMPLES}
 LISTS = 1 << 11  # the flag of operators over lists, which Python reaches through optimizers only
 KIT = 1 << 30  # the flag of what fuzz_kit.py itself defines
 

@@ -22,8 +22,8 @@ APART = {
     **{name: "a storage of its own" for name in ("to_device", "deepcopy", "__setattr__")},
     **{name: "vectors of any sign, order and basis" for name in ("linalg_eig", "linalg_eigh", "linalg_svd")},
 }
-MOVES = ("view", "view_copy", "arrange", "index", "create", "sort")
-EACH = ("arith", "math", "clamp", "act", *MOVES)
+MOVES = ("view", "view_copy", "data_movement", "index", "factory", "sort")
+EACH = ("arith", "math", "clamp", "activation", *MOVES)
 FAMILY = {name: family for family, module in samples.FAMILIES.items() for name in module.SAMPLES}
 LARGEST = 1 << 22  # elements of a result whose values are compared
 ROOTS = 16  # results of a call whose gradients are compared

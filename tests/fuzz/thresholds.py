@@ -16,7 +16,7 @@ PLACES = (
     "core/threads*.[ch]",
     "core/blocks.[ch]",
     "call/*.c",
-    "contract/*.h",
+    "kernel_abi/*.h",
 )
 MOST = 4096  # the largest size of one dim
 SMALL = (0, 1, 1, 2, 2, 3, 4, 5, 7)

@@ -57,23 +57,10 @@ OPERATORS = {
 FAMILIES = {
     name: import_module(f"{__name__}.{name}")
     for name in (
-        *("arith", "math", "clamp", "act", "conv", "pool", "fold", "norm", "loss", "softmax", "attention"),
-        *("cross_entropy", "ctc", "rnn", "product", "linalg"),
-        *(
-            "reduce",
-            "distance",
-            "view",
-            "view_copy",
-            "arrange",
-            "sort",
-            "index",
-            "bag",
-            "resize",
-            "grid",
-            "create",
-        ),
-        *("random", "special"),
-    )
+        "arith math clamp activation conv pool fold norm loss softmax attention cross_entropy ctc rnn "
+        "gemm linalg reduce distance view view_copy data_movement sort index embedding_bag resize grid "
+        "factory random special"
+    ).split()
 }
 
 

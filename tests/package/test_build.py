@@ -69,7 +69,7 @@ def test_every_function_has_a_signature_and_a_text():
 
 # ---- the sources ----
 KERNEL = """
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 RL_KERNEL(cuda_probe) { return k->stream ? RL_OK : RL_UNSUPPORTED; }
 static rl_kernel_fn const probe = cuda_probe;
 rl_kernel_fn probe_get(void) { return probe; }
@@ -78,7 +78,7 @@ rl_kernel_fn probe_get(void) { return probe; }
 
 @pytest.mark.parametrize("compiler, language", [("cc", "c"), ("c++", "c++")])
 def test_kernel_header_compiles_alone(compiler, language, tmp_path):
-    """A kernel needs contract/kernel.h and nothing else, as C and as C++ (which nvcc reads)."""
+    """A kernel needs kernel_abi/kernel.h and nothing else, as C and as C++ (which nvcc reads)."""
     if not shutil.which(compiler):
         compiler = {"cc": "gcc", "c++": "g++"}[compiler]
     flags = ["-std=gnu11", "-Wmissing-prototypes"] if language == "c" else ["-std=c++17"]

@@ -5,64 +5,64 @@
 #include "tile.cuh"
 #include <mma.h>
 
-enum { PRODUCT_PIECE = 16, PRODUCT_WARP = 32, PRODUCT_PATCH = PRODUCT_PIECE + 4 };
+enum { GEMM_PIECE = 16, GEMM_WARP = 32, GEMM_PATCH = GEMM_PIECE + 4 };
 
 /* what there is of each kind: the type in memory, that of the fragments, the depth of one, what it takes in
  */
-struct product_of_half {
+struct gemm_of_half {
     typedef __half element, factor;
-    typedef product_as_it_is<__half> convert;
+    typedef gemm_as_it_is<__half> convert;
     enum { DEPTH = 16, THREADS = 512 };
 };
-struct product_of_bfloat {
+struct gemm_of_bfloat {
     typedef __nv_bfloat16 element, factor;
-    typedef product_as_it_is<__nv_bfloat16> convert;
+    typedef gemm_as_it_is<__nv_bfloat16> convert;
     enum { DEPTH = 16, THREADS = 256 };
 };
-struct product_to_tf32 {
+struct gemm_to_tf32 {
     __device__ __forceinline__ float operator()(float x) const { return nvcuda::wmma::__float_to_tf32(x); }
 };
-struct product_of_tf32 {
+struct gemm_of_tf32 {
     typedef float element;
     typedef nvcuda::wmma::precision::tf32 factor;
-    typedef product_to_tf32 convert;
+    typedef gemm_to_tf32 convert;
     enum { DEPTH = 8, THREADS = 512 };
 };
 
 /* W x X warps, each with D x A pieces; PIECES of the depth make a step, and BLOCKS share a multiprocessor.
  * Gathering takes registers: there warps are more, and keep fewer pieces each. */
-template <class Kind, int W, int X, int D, int A, bool A_ALONG, bool B_ALONG, bool G> struct product_warps {
-    enum { DOWN = D, ACROSS = A, WARPS_ACROSS = X, WARPS = W * X, THREADS = WARPS * PRODUCT_WARP };
+template <class Kind, int W, int X, int D, int A, bool A_ALONG, bool B_ALONG, bool G> struct gemm_warps {
+    enum { DOWN = D, ACROSS = A, WARPS_ACROSS = X, WARPS = W * X, THREADS = WARPS * GEMM_WARP };
     enum { GATHERED = G, DEPTH = Kind::DEPTH };
     enum { BLOCKS = (THREADS == 128 ? 512 : Kind::THREADS) / THREADS, PIECES = G && THREADS < 512 ? 1 : 2 };
     typedef Kind kind;
-    typedef product_tile<typename Kind::element, W * D * PRODUCT_PIECE, X * A * PRODUCT_PIECE, PIECES * DEPTH,
-                         A_ALONG, B_ALONG>
+    typedef gemm_tile<typename Kind::element, W * D * GEMM_PIECE, X * A * GEMM_PIECE, PIECES * DEPTH, A_ALONG,
+                      B_ALONG>
         tile;
     template <class Use, bool ALONG>
     using fragment = nvcuda::wmma::fragment<
-        Use, PRODUCT_PIECE, PRODUCT_PIECE, DEPTH, typename Kind::factor,
+        Use, GEMM_PIECE, GEMM_PIECE, DEPTH, typename Kind::factor,
         typename std::conditional<ALONG == std::is_same<Use, nvcuda::wmma::matrix_a>::value,
                                   nvcuda::wmma::row_major, nvcuda::wmma::col_major>::type>;
     typedef fragment<nvcuda::wmma::matrix_a, A_ALONG> a;
     typedef fragment<nvcuda::wmma::matrix_b, B_ALONG> b;
-    typedef nvcuda::wmma::fragment<nvcuda::wmma::accumulator, PRODUCT_PIECE, PRODUCT_PIECE, DEPTH, float> sum;
+    typedef nvcuda::wmma::fragment<nvcuda::wmma::accumulator, GEMM_PIECE, GEMM_PIECE, DEPTH, float> sum;
     struct __align__(32) patch {
-        float at[PRODUCT_PIECE * PRODUCT_PATCH];
+        float at[GEMM_PIECE * GEMM_PATCH];
     };
     struct finish {
         patch patches[WARPS];
-        product_output<tile> output;
+        gemm_output<tile> output;
     };
 };
 
-template <class Way> __global__ void __launch_bounds__(Way::THREADS, Way::BLOCKS) product_tensor(product p) {
+template <class Way> __global__ void __launch_bounds__(Way::THREADS, Way::BLOCKS) gemm_tensor(gemm p) {
     using namespace nvcuda;
-    enum { PIECE = PRODUCT_PIECE, PATCH = PRODUCT_PATCH, DOWN = Way::DOWN, ACROSS = Way::ACROSS };
-    typedef product_shared<typename Way::tile, Way::GATHERED> Shared;
+    enum { PIECE = GEMM_PIECE, PATCH = GEMM_PATCH, DOWN = Way::DOWN, ACROSS = Way::ACROSS };
+    typedef gemm_shared<typename Way::tile, Way::GATHERED> Shared;
     CUDA_SHARED(Shared, s, );
     static_assert(sizeof s.a + sizeof s.b >= sizeof(typename Way::finish), "it fits into the tiles");
-    const int warp = threadIdx.x / PRODUCT_WARP, lane = threadIdx.x % PRODUCT_WARP;
+    const int warp = threadIdx.x / GEMM_WARP, lane = threadIdx.x % GEMM_WARP;
     const int row = warp / Way::WARPS_ACROSS * DOWN * PIECE, col = warp % Way::WARPS_ACROSS * ACROSS * PIECE;
     typename Way::sum sum[DOWN][ACROSS];
     CUDA_UNROLL
@@ -86,51 +86,50 @@ template <class Way> __global__ void __launch_bounds__(Way::THREADS, Way::BLOCKS
     typename Way::finish &f = *(typename Way::finish *)(void *)s.a;
     float *const patch = f.patches[warp].at;
     __syncthreads(); /* nobody multiplies any more */
-    product_mark_output(p, s, f.output);
+    gemm_mark_output(p, s, f.output);
     __syncthreads();
     CUDA_UNROLL
     for (int i = 0; i < DOWN * ACROSS; i++) {
         wmma::store_matrix_sync(patch, sum[i / ACROSS][i % ACROSS], PATCH, wmma::mem_row_major);
         __syncwarp();
         CUDA_ROLLED
-        for (int e = lane; e < PIECE * PIECE; e += PRODUCT_WARP) {
+        for (int e = lane; e < PIECE * PIECE; e += GEMM_WARP) {
             const int down = p.out_by_row ? e % PIECE : e / PIECE,
                       across = p.out_by_row ? e / PIECE : e % PIECE;
-            product_put(p, s, f.output, row + i / ACROSS * PIECE + down, col + i % ACROSS * PIECE + across,
-                        patch[down * PATCH + across]);
+            gemm_put(p, s, f.output, row + i / ACROSS * PIECE + down, col + i % ACROSS * PIECE + across,
+                     patch[down * PATCH + across]);
         }
         __syncwarp();
     }
 }
 
-template <class Way> static void product_launch_way(const product &p, cudaStream_t stream) {
-    const unsigned blocks = (unsigned)product_tiles_in<typename Way::tile>(p);
-    CUDA_LAUNCH_BLOCKS(product_tensor<Way>, blocks, Way::THREADS, 0, stream, p);
+template <class Way> static void gemm_launch_way(const gemm &p, cudaStream_t stream) {
+    const unsigned blocks = (unsigned)gemm_tiles_in<typename Way::tile>(p);
+    CUDA_LAUNCH_BLOCKS(gemm_tensor<Way>, blocks, Way::THREADS, 0, stream, p);
 }
 template <class Kind, bool A_ALONG, bool B_ALONG, bool GATHERED>
-static void product_launch_sized(const product &p, bool large, cudaStream_t stream) {
+static void gemm_launch_sized(const gemm &p, bool large, cudaStream_t stream) {
     enum { MORE = GATHERED && Kind::THREADS == 512 ? 2 : 1 };
     if (large)
-        product_launch_way<product_warps<Kind, 2 * MORE, 4, 4 / MORE, 2, A_ALONG, B_ALONG, GATHERED>>(p,
-                                                                                                      stream);
+        gemm_launch_way<gemm_warps<Kind, 2 * MORE, 4, 4 / MORE, 2, A_ALONG, B_ALONG, GATHERED>>(p, stream);
     else
-        product_launch_way<product_warps<Kind, 2, 2, 2, 2, A_ALONG, B_ALONG, GATHERED>>(p, stream);
+        gemm_launch_way<gemm_warps<Kind, 2, 2, 2, 2, A_ALONG, B_ALONG, GATHERED>>(p, stream);
 }
 template <class Kind, bool A_ALONG, bool B_ALONG>
-static void product_launch_gathered(const product &p, bool large, cudaStream_t stream) {
+static void gemm_launch_gathered(const gemm &p, bool large, cudaStream_t stream) {
     if (p.gather.is_used)
-        product_launch_sized<Kind, A_ALONG, B_ALONG, true>(p, large, stream);
+        gemm_launch_sized<Kind, A_ALONG, B_ALONG, true>(p, large, stream);
     else
-        product_launch_sized<Kind, A_ALONG, B_ALONG, false>(p, large, stream);
+        gemm_launch_sized<Kind, A_ALONG, B_ALONG, false>(p, large, stream);
 }
-template <class Kind> static void product_launch_tensor(const product &p, bool large, cudaStream_t stream) {
+template <class Kind> static void gemm_launch_tensor(const gemm &p, bool large, cudaStream_t stream) {
     if (p.a_by_depth && p.b_by_depth)
-        product_launch_gathered<Kind, true, true>(p, large, stream);
+        gemm_launch_gathered<Kind, true, true>(p, large, stream);
     else if (p.a_by_depth)
-        product_launch_gathered<Kind, true, false>(p, large, stream);
+        gemm_launch_gathered<Kind, true, false>(p, large, stream);
     else if (p.b_by_depth)
-        product_launch_gathered<Kind, false, true>(p, large, stream);
+        gemm_launch_gathered<Kind, false, true>(p, large, stream);
     else
-        product_launch_gathered<Kind, false, false>(p, large, stream);
+        gemm_launch_gathered<Kind, false, false>(p, large, stream);
 }
 #endif

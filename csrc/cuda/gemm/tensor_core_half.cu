@@ -1,8 +1,8 @@
 /* Products of float16 on tensor cores. */
 #include "tensor_core.cuh"
 
-bool cuda_product_half(const product &p, bool large, cudaStream_t stream) {
+bool cuda_gemm_half(const gemm &p, bool large, cudaStream_t stream) {
     if (p.dtype != RL_F16) return false;
-    product_launch_tensor<product_of_half>(p, large, stream);
+    gemm_launch_tensor<gemm_of_half>(p, large, stream);
     return true;
 }

@@ -2,8 +2,8 @@
  */
 #include "tensor_core.cuh"
 
-bool cuda_product_tf32(const product &p, bool large, cudaStream_t stream) {
+bool cuda_gemm_tf32(const gemm &p, bool large, cudaStream_t stream) {
     if (p.dtype != RL_F32 || !p.tf32) return false;
-    product_launch_tensor<product_of_tf32>(p, large, stream);
+    gemm_launch_tensor<gemm_of_tf32>(p, large, stream);
     return true;
 }

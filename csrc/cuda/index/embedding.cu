@@ -13,7 +13,7 @@ static rl_status rows_plan(rl_call *k, cuda_scattering *s, int64_t rows, int64_t
     for (int d = 0; d < index->ndim; d++)
         cuda_dims_add(&s->all, index->shape[d], 0, index->strides[d], counts ? 0 : grad->strides[d]);
     if (!counts) cuda_dims_add(&s->all, width, 1, 0, grad->strides[grad->ndim - 1]);
-    if (cuda_places_of(k, &s->places, index, k->out[0], 0) != RL_OK) return RL_FAIL;
+    if (cuda_indices_of(k, &s->places, index, k->out[0], 0) != RL_OK) return RL_FAIL;
     s->places.size = rows;
     s->places.step = counts ? 1 : width;
     s->places.skips = true;
@@ -27,13 +27,13 @@ static rl_status divide_rows(rl_call *k, void *sums, int dtype, int64_t rows, in
     const void *one = cuda_bits_there(k, 1, RL_I64);
     cuda_dims all = cuda_dims_none();
     cuda_scattering s;
-    cuda_walk w;
+    cuda_iter w;
     if (!counts || !one || rows_plan(k, &s, rows, 0) != RL_OK ||
         cuda_join_run(k, &s, counts, RL_I64, {one, RL_I64, RL_JOIN_ADD, 1, 1, false}) != RL_OK)
         return RL_FAIL;
     cuda_dims_add(&all, rows, width, 1);
     cuda_dims_add(&all, width, 1, 0);
-    return cuda_dims_walk(&w, &all, 2) ? cuda_divide(k, w, sums, dtype, counts) : RL_UNSUPPORTED;
+    return cuda_dims_iter(&w, &all, 2) ? cuda_divide(k, w, sums, dtype, counts) : RL_UNSUPPORTED;
 }
 
 /* (grad_output, indices, num_weights, padding_idx, scale_grad_by_freq); halves are added up in float */
@@ -57,15 +57,15 @@ CUDA_KERNEL(cuda_embedding_backward) {
     cuda_dims all = cuda_dims_none();
     cuda_dims_add(&all, rows, out->strides[0], width);
     cuda_dims_add(&all, width, out->strides[1], 1);
-    return cuda_move_dims(k, &all, rl_data(out, RL_WRITE), out->dtype, sums, dtype);
+    return cuda_cast_copy_dims(k, &all, rl_data(out, RL_WRITE), out->dtype, sums, dtype);
 }
 
 /* ==== rows of a table scaled down to a norm ==== */
 /* operand 0: the index */
-__global__ void __launch_bounds__(CUDA_THREADS) name_rows(cuda_walk w, cuda_places places, int *is_named) {
+__global__ void __launch_bounds__(CUDA_THREADS) name_rows(cuda_iter w, cuda_indices places, int *is_named) {
     CUDA_EACH(i, w) {
         int64_t at[1], row;
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         if (cuda_place(places, at[0], &row)) atomicExch(&is_named[row], 1);
     }
 }
@@ -113,16 +113,16 @@ CUDA_KERNEL(cuda_embedding_renorm) {
     const rl_view *index = rl_in(k, 1), *out = k->out[0];
     const int64_t rows = out->shape[0], width = out->shape[1];
     const cudaStream_t s = cuda_stream_of(k);
-    cuda_places places;
-    cuda_walk w;
-    if (!cuda_all_here(k) || !cuda_walk_make(&w, &index, 1)) return RL_UNSUPPORTED;
+    cuda_indices places;
+    cuda_iter w;
+    if (!cuda_all_here(k) || !cuda_iter_make(&w, &index, 1)) return RL_UNSUPPORTED;
     const rl_status status = cuda_start(k);
     if (status != RL_OK || index->numel == 0) return status;
     int *is_named = (int *)cuda_zeros(k, rows ? rows : 1, RL_I32);
-    if (!is_named || rl_cuda_begin(k, out) != RL_OK || cuda_places_of(k, &places, index, out, 0) != RL_OK)
+    if (!is_named || rl_cuda_begin(k, out) != RL_OK || cuda_indices_of(k, &places, index, out, 0) != RL_OK)
         return RL_FAIL;
     places.step = 1;
-    CUDA_LAUNCH((name_rows), cuda_walk_blocks(&w), CUDA_THREADS, s, w, places, is_named);
+    CUDA_LAUNCH((name_rows), cuda_iter_blocks(&w), CUDA_THREADS, s, w, places, is_named);
     if (out->numel == 0) return rl_cuda_end(k);
     switch (out->dtype) {
 #define X(tag, T, C)                                                                                         \

@@ -6,20 +6,20 @@
 /* ==== along one dimension, or in the flat tensor ==== */
 template <class T>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    pick_elements(cuda_walk w, T *to, cuda_places places, const T *from) {
+    pick_elements(cuda_iter w, T *to, cuda_indices places, const T *from) {
     CUDA_EACH(i, w) {
         int64_t at[3], place;
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         to[at[0]] = cuda_place(places, at[1], &place) ? from[at[2] + place] : T();
     }
 }
 
-rl_status cuda_pick(rl_call *k, const cuda_walk &w, void *to, const cuda_places &p, const void *from,
+rl_status cuda_pick(rl_call *k, const cuda_iter &w, void *to, const cuda_indices &p, const void *from,
                     int64_t item) {
     switch (item) {
 #define X(bytes, T)                                                                                          \
     case bytes:                                                                                              \
-        CUDA_LAUNCH((pick_elements<T>), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, (T *)to,   \
+        CUDA_LAUNCH((pick_elements<T>), cuda_iter_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, (T *)to,   \
                     p, (const T *)from);                                                                     \
         break;
         CUDA_SIZES(X)
@@ -29,7 +29,7 @@ rl_status cuda_pick(rl_call *k, const cuda_walk &w, void *to, const cuda_places 
     return rl_cuda_end(k);
 }
 
-rl_status cuda_places_of(rl_call *k, cuda_places *p, const rl_view *index, const rl_view *v, int64_t dim) {
+rl_status cuda_indices_of(rl_call *k, cuda_indices *p, const rl_view *index, const rl_view *v, int64_t dim) {
     *p = {};
     p->at = rl_const_data(index);
     p->is_wide = index->dtype == RL_I64;
@@ -39,7 +39,7 @@ rl_status cuda_places_of(rl_call *k, cuda_places *p, const rl_view *index, const
     return p->fault ? RL_OK : RL_FAIL;
 }
 
-rl_status cuda_places_flat(rl_call *k, cuda_places *p, const void *index, int64_t size) {
+rl_status cuda_indices_flat(rl_call *k, cuda_indices *p, const void *index, int64_t size) {
     *p = {};
     p->at = index;
     p->is_wide = true;
@@ -50,10 +50,10 @@ rl_status cuda_places_flat(rl_call *k, cuda_places *p, const void *index, int64_
 }
 
 /* out[0], whose dims these are, takes elements of x */
-static rl_status pick_out(rl_call *k, cuda_dims *dims, const cuda_places &p, const rl_view *x) {
+static rl_status pick_out(rl_call *k, cuda_dims *dims, const cuda_indices &p, const rl_view *x) {
     const rl_view *out = k->out[0];
-    cuda_walk w;
-    if (!cuda_dims_walk(&w, dims, 3)) return RL_UNSUPPORTED;
+    cuda_iter w;
+    if (!cuda_dims_iter(&w, dims, 3)) return RL_UNSUPPORTED;
     return cuda_pick(k, w, rl_data(out, RL_WRITE), p, rl_const_data(x), rl_itemsize(x->dtype));
 }
 
@@ -61,10 +61,10 @@ CUDA_KERNEL(cuda_gather) {
     const rl_view *x = rl_in(k, 0), *index = rl_in(k, 2), *out = k->out[0];
     const int64_t dim = k->attr[0];
     cuda_dims dims = cuda_dims_none();
-    cuda_places p;
+    cuda_indices p;
     if (out->numel == 0) return RL_OK;
     if (!cuda_all_here(k)) return RL_UNSUPPORTED;
-    if (rl_cuda_begin(k, out) != RL_OK || cuda_places_of(k, &p, index, x, dim) != RL_OK) return RL_FAIL;
+    if (rl_cuda_begin(k, out) != RL_OK || cuda_indices_of(k, &p, index, x, dim) != RL_OK) return RL_FAIL;
     for (int d = 0; d < out->ndim; d++)
         cuda_dims_add(&dims, out->shape[d], out->strides[d], index->strides[d],
                       d == dim || !x->ndim ? 0 : x->strides[d]);
@@ -75,10 +75,10 @@ CUDA_KERNEL(cuda_index_select) {
     const rl_view *x = rl_in(k, 0), *index = rl_in(k, 2), *out = k->out[0];
     const int64_t dim = k->attr[0];
     cuda_dims dims = cuda_dims_none();
-    cuda_places p;
+    cuda_indices p;
     if (out->numel == 0) return RL_OK;
     if (!cuda_all_here(k)) return RL_UNSUPPORTED;
-    if (rl_cuda_begin(k, out) != RL_OK || cuda_places_of(k, &p, index, x, dim) != RL_OK) return RL_FAIL;
+    if (rl_cuda_begin(k, out) != RL_OK || cuda_indices_of(k, &p, index, x, dim) != RL_OK) return RL_FAIL;
     for (int d = 0; d < out->ndim; d++) {
         const bool named = d == dim;
         cuda_dims_add(&dims, out->shape[d], out->strides[d], named && index->ndim ? index->strides[0] : 0,
@@ -91,10 +91,10 @@ CUDA_KERNEL(cuda_index_select) {
 CUDA_KERNEL(cuda_embedding) {
     const rl_view *table = rl_in(k, 0), *index = rl_in(k, 1), *out = k->out[0];
     cuda_dims dims = cuda_dims_none();
-    cuda_places p;
+    cuda_indices p;
     if (out->numel == 0) return RL_OK;
     if (!cuda_all_here(k)) return RL_UNSUPPORTED;
-    if (rl_cuda_begin(k, out) != RL_OK || cuda_places_of(k, &p, index, table, 0) != RL_OK) return RL_FAIL;
+    if (rl_cuda_begin(k, out) != RL_OK || cuda_indices_of(k, &p, index, table, 0) != RL_OK) return RL_FAIL;
     for (int d = 0; d < index->ndim; d++)
         cuda_dims_add(&dims, index->shape[d], out->strides[d], index->strides[d], 0);
     cuda_dims_add(&dims, table->shape[1], out->strides[index->ndim], 0, table->strides[1]);
@@ -108,13 +108,13 @@ CUDA_KERNEL(cuda_take) {
     if (!cuda_all_here(k)) return RL_UNSUPPORTED;
     const void *from = x->numel ? cuda_gapless(k, x) : nullptr;
     if ((x->numel && !from) || rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
-    cuda_places p;
-    cuda_walk w;
-    if (cuda_places_flat(k, &p, rl_const_data(index), x->numel) != RL_OK) return RL_FAIL;
+    cuda_indices p;
+    cuda_iter w;
+    if (cuda_indices_flat(k, &p, rl_const_data(index), x->numel) != RL_OK) return RL_FAIL;
     p.wraps = true;
     for (int d = 0; d < out->ndim; d++)
         cuda_dims_add(&dims, out->shape[d], out->strides[d], index->strides[d], 0);
-    if (!cuda_dims_walk(&w, &dims, 3)) return RL_UNSUPPORTED;
+    if (!cuda_dims_iter(&w, &dims, 3)) return RL_UNSUPPORTED;
     return cuda_pick(k, w, rl_data(out, RL_WRITE), p, from, rl_itemsize(x->dtype));
 }
 
@@ -128,11 +128,11 @@ CUDA_KERNEL(cuda_take) {
  */
 /* The index of one dim joins the tables: offsets, and slots where elements are written. */
 __global__ void __launch_bounds__(CUDA_THREADS)
-    sum_places(cuda_walk w, cuda_places places, int64_t step, int64_t slot_step, bool is_first,
+    sum_places(cuda_iter w, cuda_indices places, int64_t step, int64_t slot_step, bool is_first,
                int64_t *offsets, int64_t *slots) {
     CUDA_EACH(i, w) {
         int64_t at[2], place;
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const int64_t sum = is_first ? 0 : offsets[at[0]];
         const bool known = cuda_place(places, at[1], &place) && sum >= 0;
         offsets[at[0]] = known ? sum + place * step : -1;
@@ -148,7 +148,7 @@ typedef struct {
 } picks;
 
 static bool picks_read(const rl_call *k, picks *p) {
-    const rl_slot *list = &k->arg[1];
+    const rl_value *list = &k->arg[1];
     *p = {};
     p->count = 1;
     for (int i = 0; i < list->n; i++) {
@@ -182,15 +182,15 @@ static int64_t stretched_step(const rl_view *v, int d, int n) {
 static rl_status sum_index(rl_call *k, const picks *p, int i, const rl_view *x, int64_t slot_step,
                            int64_t *offsets, int64_t *slots) {
     cuda_dims dims = cuda_dims_none();
-    cuda_places places;
-    cuda_walk w;
+    cuda_indices places;
+    cuda_iter w;
     for (int d = 0; d < p->ndim; d++)
         cuda_dims_add(&dims, p->size[d], p->gapless[d], stretched_step(p->index[i], d, p->ndim));
-    if (!cuda_dims_walk(&w, &dims, 2)) return RL_UNSUPPORTED;
-    if (cuda_places_of(k, &places, p->index[i], x, p->dim[i]) != RL_OK) return RL_FAIL;
+    if (!cuda_dims_iter(&w, &dims, 2)) return RL_UNSUPPORTED;
+    if (cuda_indices_of(k, &places, p->index[i], x, p->dim[i]) != RL_OK) return RL_FAIL;
     places.wraps = true;
     places.step = 1;
-    CUDA_LAUNCH((sum_places), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, places,
+    CUDA_LAUNCH((sum_places), cuda_iter_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, places,
                 x->strides[p->dim[i]], slot_step, i == 0, offsets, slots);
     return rl_cuda_end(k);
 }
@@ -199,7 +199,7 @@ static rl_status sum_index(rl_call *k, const picks *p, int i, const rl_view *x, 
 static rl_status places_join(rl_call *k, const picks *p, const rl_view *x, cuda_scattering *s) {
     s->n_slots = 1;
     if (p->n_indices == 1) {
-        if (cuda_places_of(k, &s->places, p->index[0], x, p->dim[0]) != RL_OK) return RL_FAIL;
+        if (cuda_indices_of(k, &s->places, p->index[0], x, p->dim[0]) != RL_OK) return RL_FAIL;
         s->places.wraps = true;
         s->slots = s->places;
         s->slots.step = x->strides[p->dim[0]] != 0;
@@ -214,7 +214,7 @@ static rl_status places_join(rl_call *k, const picks *p, const rl_view *x, cuda_
         if (status != RL_OK) return status;
         s->n_slots *= x->shape[p->dim[i]];
     }
-    if (cuda_places_flat(k, &s->places, tables, INT64_MAX) != RL_OK) return RL_FAIL;
+    if (cuda_indices_flat(k, &s->places, tables, INT64_MAX) != RL_OK) return RL_FAIL;
     s->slots = s->places;
     s->slots.at = tables + p->count;
     return RL_OK;
@@ -270,7 +270,7 @@ static rl_status by_picks(rl_call *k, cuda_scattering *s, const rl_view *x, cons
 CUDA_KERNEL(cuda_index) {
     const rl_view *x = rl_in(k, 0), *out = k->out[0];
     cuda_scattering s;
-    cuda_walk w;
+    cuda_iter w;
     if (!cuda_same_place(x, out)) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
     const rl_status status = by_picks(k, &s, x, out, false);
@@ -280,7 +280,7 @@ CUDA_KERNEL(cuda_index) {
         s.all.step[SCATTER_TARGET][d] = s.all.step[SCATTER_SOURCE][d];
         s.all.step[SCATTER_SOURCE][d] = step;
     }
-    if (!cuda_dims_walk(&w, &s.all, 3)) return RL_UNSUPPORTED;
+    if (!cuda_dims_iter(&w, &s.all, 3)) return RL_UNSUPPORTED;
     return cuda_pick(k, w, rl_data(out, RL_WRITE), s.places, rl_const_data(x), rl_itemsize(x->dtype));
 }
 

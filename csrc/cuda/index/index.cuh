@@ -3,7 +3,7 @@
 #define RL_CUDA_INDEX_H
 #include "cuda/copy.cuh"
 
-/* Note [CUDA places]
+/* Note [CUDA index offsets]
  * Each number of an index is read once, checked, and used as it was read. One that is out of range moves
  * nothing, and leaves a word behind that whoever waits for the device gets as an error. */
 typedef struct {
@@ -13,9 +13,9 @@ typedef struct {
     unsigned *fault;
     bool skips; /* one number that names no place: a padding */
     int64_t skipped;
-} cuda_places;
+} cuda_indices;
 
-__device__ inline bool cuda_place(const cuda_places &p, int64_t i, int64_t *offset) {
+__device__ inline bool cuda_place(const cuda_indices &p, int64_t i, int64_t *offset) {
     int64_t place = p.is_wide ? ((const int64_t *)p.at)[i] : ((const int32_t *)p.at)[i];
     if (p.skips && place == p.skipped) return false;
     if (p.wraps && place < 0) place += p.size;
@@ -26,11 +26,11 @@ __device__ inline bool cuda_place(const cuda_places &p, int64_t i, int64_t *offs
 }
 
 /* the places of v's dimension `dim`; after rl_cuda_begin */
-rl_status cuda_places_of(rl_call *k, cuda_places *p, const rl_view *index, const rl_view *v, int64_t dim);
+rl_status cuda_indices_of(rl_call *k, cuda_indices *p, const rl_view *index, const rl_view *v, int64_t dim);
 /* int64 numbers of elements below size */
-rl_status cuda_places_flat(rl_call *k, cuda_places *p, const void *index, int64_t size);
+rl_status cuda_indices_flat(rl_call *k, cuda_indices *p, const void *index, int64_t size);
 
 /* Operands of the walk: target, index, source; target = source[place], or 0. */
-rl_status cuda_pick(rl_call *k, const cuda_walk &w, void *to, const cuda_places &p, const void *from,
+rl_status cuda_pick(rl_call *k, const cuda_iter &w, void *to, const cuda_indices &p, const void *from,
                     int64_t item);
 #endif

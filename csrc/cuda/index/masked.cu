@@ -52,12 +52,12 @@ static __device__ inline int64_t cuda_block_rank(bool chosen, int64_t *next) {
 
 /* ---- Note [CUDA ranks] ---- */
 template <int N>
-__global__ void __launch_bounds__(CUDA_THREADS) count_tiles(cuda_walk w, cuda_truths asked, int64_t *counts) {
+__global__ void __launch_bounds__(CUDA_THREADS) count_tiles(cuda_iter w, cuda_truths asked, int64_t *counts) {
     int64_t n = 0;
     CUDA_EACH_OF_TILE(i, step) {
         int64_t at[N];
         if (i >= w.numel) break;
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         n += cuda_truth(asked, at[N - 1]);
     }
     n = cuda_block_join(n, cuda_sum());
@@ -92,7 +92,7 @@ static cuda_truths cuda_truths_of(const rl_view *v) {
 }
 
 /* operand `op` of the walk is asked; after rl_cuda_begin */
-static rl_status cuda_ranks_make(rl_call *k, cuda_ranks *r, const cuda_walk &w, int op,
+static rl_status cuda_ranks_make(rl_call *k, cuda_ranks *r, const cuda_iter &w, int op,
                                  const cuda_truths &asked) {
     const int64_t tiles = (w.numel + CUDA_TILE - 1) / CUDA_TILE;
     const cudaStream_t s = cuda_stream_of(k);
@@ -114,12 +114,12 @@ CUDA_KERNEL(cuda_nonzero_count) {
     const uint64_t zero[2] = {0, 0};
     cuda_dims one = cuda_dims_none();
     cuda_ranks r;
-    cuda_walk w;
+    cuda_iter w;
     if (x->numel == 0) return cuda_fill_view(k, out, zero);
-    if (!cuda_walk_make(&w, &x, 1)) return RL_UNSUPPORTED;
+    if (!cuda_iter_make(&w, &x, 1)) return RL_UNSUPPORTED;
     if (rl_cuda_begin(k, out) != RL_OK || cuda_ranks_make(k, &r, w, 0, cuda_truths_of(x)) != RL_OK)
         return RL_FAIL;
-    return cuda_move_dims(k, &one, rl_data(out, RL_WRITE), RL_I64, r.begin + r.tiles, RL_I64);
+    return cuda_cast_copy_dims(k, &one, rl_data(out, RL_WRITE), RL_I64, r.begin + r.tiles, RL_I64);
 }
 
 typedef struct {
@@ -128,14 +128,14 @@ typedef struct {
 } places_shape;
 
 __global__ void __launch_bounds__(CUDA_THREADS)
-    write_places(cuda_walk w, cuda_truths asked, const int64_t *begin, places_shape shape, int64_t *to,
+    write_places(cuda_iter w, cuda_truths asked, const int64_t *begin, places_shape shape, int64_t *to,
                  int64_t place, int64_t step, int64_t room) {
     int64_t next = begin[blockIdx.x];
     CUDA_EACH_OF_TILE(i, n) {
         int64_t at[1], rest = i;
         bool chosen = false;
         if (i < w.numel) {
-            cuda_walk_seek(w, i, at);
+            cuda_iter_seek(w, i, at);
             chosen = cuda_truth(asked, at[0]);
         }
         const int64_t rank = cuda_block_rank(chosen, &next);
@@ -151,9 +151,9 @@ CUDA_KERNEL(cuda_nonzero_static) {
     const uint64_t missing[2] = {(uint64_t)rl_int(k, 2), 0};
     places_shape shape;
     cuda_ranks r;
-    cuda_walk w;
+    cuda_iter w;
     if (out->numel == 0) return RL_OK;
-    if (x->numel && !cuda_walk_make(&w, &x, 1)) return RL_UNSUPPORTED;
+    if (x->numel && !cuda_iter_make(&w, &x, 1)) return RL_UNSUPPORTED;
     const rl_status status = cuda_fill_view(k, out, missing);
     if (status != RL_OK || x->numel == 0) return status;
     const cuda_truths asked = cuda_truths_of(x);
@@ -168,13 +168,13 @@ CUDA_KERNEL(cuda_nonzero_static) {
 /* ---- what a mask picks; operands: input, mask ---- */
 template <class T>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    select_elements(cuda_walk w, cuda_truths mask, const int64_t *begin, T *to, int64_t room, const T *from) {
+    select_elements(cuda_iter w, cuda_truths mask, const int64_t *begin, T *to, int64_t room, const T *from) {
     int64_t next = begin[blockIdx.x];
     CUDA_EACH_OF_TILE(i, step) {
         int64_t at[2] = {0, 0};
         bool chosen = false;
         if (i < w.numel) {
-            cuda_walk_seek(w, i, at);
+            cuda_iter_seek(w, i, at);
             chosen = cuda_truth(mask, at[1]);
         }
         const int64_t rank = cuda_block_rank(chosen, &next);
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(CUDA_THREADS)
 }
 
 /* the dims that two views stretch to together */
-static bool walk_together(cuda_walk *w, const rl_view *a, const rl_view *b) {
+static bool iter_together(cuda_iter *w, const rl_view *a, const rl_view *b) {
     const int ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
     int64_t shape[RL_MAX_DIMS], strides[RL_MAX_DIMS];
     rl_view whole = *a;
@@ -196,7 +196,7 @@ static bool walk_together(cuda_walk *w, const rl_view *a, const rl_view *b) {
         whole.numel *= shape[d];
     }
     const rl_view *views[2] = {&whole, b};
-    return cuda_walk_make(w, views, 2);
+    return cuda_iter_make(w, views, 2);
 }
 
 /* (input, mask, int size) */
@@ -204,10 +204,10 @@ CUDA_KERNEL(cuda_masked_select) {
     const rl_view *x = rl_in(k, 0), *mask = rl_in(k, 1), *out = k->out[0];
     const uint64_t zero[2] = {0, 0};
     cuda_ranks r;
-    cuda_walk w;
+    cuda_iter w;
     if (!cuda_all_here(k)) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
-    if (!walk_together(&w, x, mask)) return RL_UNSUPPORTED;
+    if (!iter_together(&w, x, mask)) return RL_UNSUPPORTED;
     const cuda_truths asked = cuda_truths_of(mask);
     if (cuda_fill_view(k, out, zero) != RL_OK || cuda_ranks_make(k, &r, w, 1, asked) != RL_OK) return RL_FAIL;
     switch (rl_itemsize(out->dtype)) {
@@ -226,14 +226,14 @@ CUDA_KERNEL(cuda_masked_select) {
 /* ---- what a mask is poured into; operands: target, mask ---- */
 template <class T>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    pour_elements(cuda_walk w, cuda_truths mask, const int64_t *begin, T *to, const T *from, int64_t given,
+    pour_elements(cuda_iter w, cuda_truths mask, const int64_t *begin, T *to, const T *from, int64_t given,
                   unsigned *fault) {
     int64_t next = begin[blockIdx.x];
     CUDA_EACH_OF_TILE(i, step) {
         int64_t at[2] = {0, 0};
         bool chosen = false;
         if (i < w.numel) {
-            cuda_walk_seek(w, i, at);
+            cuda_iter_seek(w, i, at);
             chosen = cuda_truth(mask, at[1]);
         }
         const int64_t rank = cuda_block_rank(chosen, &next);
@@ -249,10 +249,10 @@ CUDA_KERNEL(cuda_masked_scatter) {
     const rl_view *mask = rl_in(k, 1), *source = rl_in(k, 2), *out = k->out[0];
     const rl_view *views[2] = {out, mask};
     cuda_ranks r;
-    cuda_walk w;
+    cuda_iter w;
     if (!cuda_all_here(k)) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
-    if (!cuda_walk_make(&w, views, 2)) return RL_UNSUPPORTED;
+    if (!cuda_iter_make(&w, views, 2)) return RL_UNSUPPORTED;
     const rl_status status = cuda_start(k);
     if (status != RL_OK) return status;
     const cuda_truths asked = cuda_truths_of(mask);
@@ -278,10 +278,10 @@ CUDA_KERNEL(cuda_masked_scatter) {
 /* ---- filling; operands: target, mask, input ---- */
 template <class T>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    fill_masked(cuda_walk w, T *to, cuda_truths mask, const T *from, const T *value) {
+    fill_masked(cuda_iter w, T *to, cuda_truths mask, const T *from, const T *value) {
     CUDA_EACH(i, w) {
         int64_t at[3];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         to[at[0]] = cuda_truth(mask, at[1]) ? *value : from[at[2]];
     }
 }
@@ -289,16 +289,16 @@ __global__ void __launch_bounds__(CUDA_THREADS)
 CUDA_KERNEL(cuda_masked_fill) {
     const rl_view *x = rl_in(k, 0), *mask = rl_in(k, 1), *out = k->out[0];
     const rl_view *views[3] = {out, mask, x};
-    cuda_walk w;
+    cuda_iter w;
     if (!cuda_all_here(k, 2) || rl_view_expanded(out)) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
-    if (!cuda_walk_make_along(&w, views, 3)) return RL_UNSUPPORTED;
+    if (!cuda_iter_make_along(&w, views, 3)) return RL_UNSUPPORTED;
     const void *value = cuda_element_there(k, 2, out->dtype);
     if (!value || rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
     switch (rl_itemsize(out->dtype)) {
 #define X(bytes, T)                                                                                          \
     case bytes:                                                                                              \
-        CUDA_LAUNCH((fill_masked<T>), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w,              \
+        CUDA_LAUNCH((fill_masked<T>), cuda_iter_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w,              \
                     (T *)rl_data(out, RL_WRITE), cuda_truths_of(mask), (const T *)rl_const_data(x),          \
                     (const T *)value);                                                                       \
         break;

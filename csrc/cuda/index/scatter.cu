@@ -5,10 +5,10 @@
 
 /* ---- the last one wins ---- */
 template <class Word>
-__global__ void __launch_bounds__(CUDA_THREADS) claim_slots(cuda_walk w, cuda_places slots, Word *winner) {
+__global__ void __launch_bounds__(CUDA_THREADS) claim_slots(cuda_iter w, cuda_indices slots, Word *winner) {
     CUDA_EACH(i, w) {
         int64_t at[SCATTER_OPS], slot;
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         if (cuda_place(slots, at[SCATTER_INDEX], &slot))
             atomicMax(&winner[at[SCATTER_SLOT] + slot], (Word)(at[SCATTER_CLAIM] + 1));
     }
@@ -17,11 +17,11 @@ __global__ void __launch_bounds__(CUDA_THREADS) claim_slots(cuda_walk w, cuda_pl
 /* winner NULL: every place is that of one element only */
 template <class T, class Word>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    set_elements(cuda_walk w, T *to, cuda_places places, const T *from, cuda_places slots,
+    set_elements(cuda_iter w, T *to, cuda_indices places, const T *from, cuda_indices slots,
                  const Word *winner) {
     CUDA_EACH(i, w) {
         int64_t at[SCATTER_OPS], place, slot;
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         if (!cuda_place(places, at[SCATTER_INDEX], &place)) continue;
         if (winner && (!cuda_place(slots, at[SCATTER_INDEX], &slot) ||
                        winner[at[SCATTER_SLOT] + slot] != (Word)(at[SCATTER_CLAIM] + 1)))
@@ -34,25 +34,25 @@ template <class Word>
 static rl_status set_by(rl_call *k, cuda_scattering *s, void *to, const void *from, int64_t item) {
     const uint64_t none[2] = {0, 0};
     const cudaStream_t stream = cuda_stream_of(k);
-    cuda_walk all, claims, whole;
+    cuda_iter all, claims, whole;
     Word *winner = nullptr;
-    if (!cuda_dims_walk(&all, &s->all, SCATTER_OPS) || !cuda_dims_walk(&claims, &s->claims, SCATTER_OPS))
+    if (!cuda_dims_iter(&all, &s->all, SCATTER_OPS) || !cuda_dims_iter(&claims, &s->claims, SCATTER_OPS))
         return RL_UNSUPPORTED;
     if (s->n_slots > 0) {
         cuda_dims slots = cuda_dims_none();
         cuda_dims_add(&slots, s->n_slots, 1);
         winner = (Word *)k->svc->scratch(k, RL_COUNT(s->n_slots), sizeof(Word));
-        if (!winner || !cuda_dims_walk(&whole, &slots, 1) ||
-            cuda_fill_walk(k, whole, winner, sizeof(Word), none) != RL_OK)
+        if (!winner || !cuda_dims_iter(&whole, &slots, 1) ||
+            cuda_fill_iter(k, whole, winner, sizeof(Word), none) != RL_OK)
             return RL_FAIL;
-        CUDA_LAUNCH((claim_slots<Word>), cuda_walk_blocks(&claims), CUDA_THREADS, stream, claims, s->slots,
+        CUDA_LAUNCH((claim_slots<Word>), cuda_iter_blocks(&claims), CUDA_THREADS, stream, claims, s->slots,
                     winner);
     }
     from = (const char *)from + s->first * item;
     switch (item) {
 #define X(bytes, T)                                                                                          \
     case bytes:                                                                                              \
-        CUDA_LAUNCH((set_elements<T, Word>), cuda_walk_blocks(&all), CUDA_THREADS, stream, all, (T *)to,     \
+        CUDA_LAUNCH((set_elements<T, Word>), cuda_iter_blocks(&all), CUDA_THREADS, stream, all, (T *)to,     \
                     s->places, (const T *)from, s->slots, winner);                                           \
         break;
         CUDA_SIZES(X)
@@ -136,11 +136,11 @@ template <> struct adding<int64_t, int64_t> {
 
 template <class T, class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    join_elements(cuda_walk w, T *to, cuda_places places, const void *from, int from_dtype, int join,
+    join_elements(cuda_iter w, T *to, cuda_indices places, const void *from, int from_dtype, int join,
                   C alpha) {
     CUDA_EACH(i, w) {
         int64_t at[SCATTER_SLOT], place;
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         if (!cuda_place(places, at[SCATTER_INDEX], &place)) continue;
         const C value = cuda_load<C>(from_dtype, from, at[SCATTER_SOURCE]);
         T *there = to + at[SCATTER_TARGET] + place;
@@ -159,14 +159,14 @@ __global__ void __launch_bounds__(CUDA_THREADS)
 
 rl_status cuda_join_run(rl_call *k, cuda_scattering *s, void *to, int dtype, const cuda_joining &j) {
     const void *from = (const char *)j.from + s->first * rl_itemsize(j.from_dtype);
-    cuda_walk w;
+    cuda_iter w;
     if (s->all.numel == 0) return RL_OK;
     if (k->svc->deterministic && rl_is_float(dtype)) return cuda_join_in_order(k, s, to, dtype, j);
-    if (!cuda_dims_walk(&w, &s->all, SCATTER_SLOT)) return RL_UNSUPPORTED;
+    if (!cuda_dims_iter(&w, &s->all, SCATTER_SLOT)) return RL_UNSUPPORTED;
     switch (dtype) {
 #define X(tag, T, C)                                                                                         \
     case tag:                                                                                                \
-        CUDA_LAUNCH((join_elements<T, C>), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w,         \
+        CUDA_LAUNCH((join_elements<T, C>), cuda_iter_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w,         \
                     (T *)to, s->places, from, j.from_dtype, j.join, cuda_alpha_of(j, (C)0));                 \
         break;
         JOIN_TYPES(X)
@@ -181,9 +181,9 @@ void *cuda_zeros(rl_call *k, int64_t n, int dtype) {
     const int64_t item = rl_itemsize(dtype);
     void *p = k->svc->scratch(k, RL_COUNT(n, item), 1);
     cuda_dims all = cuda_dims_none();
-    cuda_walk w;
+    cuda_iter w;
     cuda_dims_add(&all, n, 1);
-    return p && cuda_dims_walk(&w, &all, 1) && cuda_fill_walk(k, w, p, item, zero) == RL_OK ? p : nullptr;
+    return p && cuda_dims_iter(&w, &all, 1) && cuda_fill_iter(k, w, p, item, zero) == RL_OK ? p : nullptr;
 }
 
 rl_view cuda_gapless_like(const rl_view *v, int dtype, int64_t *strides) {
@@ -198,7 +198,7 @@ static rl_status move_across(rl_call *k, const rl_view *to, void *to_data, const
                              const void *from_data) {
     cuda_dims dims = cuda_dims_none();
     for (int d = 0; d < to->ndim; d++) cuda_dims_add(&dims, to->shape[d], to->strides[d], from->strides[d]);
-    return cuda_move_dims(k, &dims, to_data, to->dtype, from_data, from->dtype);
+    return cuda_cast_copy_dims(k, &dims, to_data, to->dtype, from_data, from->dtype);
 }
 
 /* What has no atomics joins in int32: sums and products there wrap to the same bits. bool: 0 or 1 is what
@@ -212,7 +212,7 @@ static rl_status join_wide(rl_call *k, cuda_scatter_way way, const rl_view *sour
     if (!to || move_across(k, &wide, to, out, rl_const_data(out)) != RL_OK ||
         way(k, &s, &wide, source) != RL_OK)
         return RL_FAIL;
-    if (out->dtype == RL_BOOL && j.join == RL_JOIN_ADD && !j.whole_alpha) return RL_OK;
+    if (out->dtype == RL_BOOL && j.join == RL_JOIN_ADD && !j.integer_alpha) return RL_OK;
     if (out->dtype == RL_BOOL)
         j.join = j.join == RL_JOIN_MUL || j.join == RL_JOIN_MIN ? RL_JOIN_MIN : RL_JOIN_MAX;
     const rl_status status = cuda_join_run(k, &s, to, RL_I32, j);
@@ -262,10 +262,10 @@ rl_status cuda_scatter_count(rl_call *k, cuda_scatter_way way, const rl_view *so
 }
 
 __global__ void __launch_bounds__(CUDA_THREADS)
-    divide_by_counts(cuda_walk w, void *to, int dtype, bool is_float, const int64_t *counts) {
+    divide_by_counts(cuda_iter w, void *to, int dtype, bool is_float, const int64_t *counts) {
     CUDA_EACH(i, w) {
         int64_t at[2];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const int64_t n = counts[at[1]];
         if (n < 2) continue;
         if (is_float) {
@@ -277,8 +277,8 @@ __global__ void __launch_bounds__(CUDA_THREADS)
     }
 }
 
-rl_status cuda_divide(rl_call *k, const cuda_walk &w, void *to, int dtype, const int64_t *counts) {
-    CUDA_LAUNCH((divide_by_counts), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, to, dtype,
+rl_status cuda_divide(rl_call *k, const cuda_iter &w, void *to, int dtype, const int64_t *counts) {
+    CUDA_LAUNCH((divide_by_counts), cuda_iter_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, to, dtype,
                 rl_is_float(dtype), counts);
     return rl_cuda_end(k);
 }
@@ -286,10 +286,10 @@ rl_status cuda_divide(rl_call *k, const cuda_walk &w, void *to, int dtype, const
 /* ==== elements that join in their own order: Note [CUDA sums in order] ==== */
 /* operands: target, index */
 __global__ void __launch_bounds__(CUDA_THREADS)
-    name_targets(cuda_walk claims, cuda_places places, cuda_keys to) {
+    name_targets(cuda_iter claims, cuda_indices places, cuda_keys to) {
     CUDA_EACH(i, claims) {
         int64_t at[2], place;
-        cuda_walk_seek(claims, i, at);
+        cuda_iter_seek(claims, i, at);
         const bool known = cuda_place(places, at[SCATTER_INDEX], &place);
         to.key[i] = known ? (uint64_t)(at[SCATTER_TARGET] + place) : CUDA_NO_TARGET;
         to.order[i] = i;
@@ -306,19 +306,19 @@ template <class T, class C> struct joins_in_order {
     struct column {
         int64_t target, source;
     };
-    cuda_walk claims, rest; /* operands: target, index, source */
+    cuda_iter claims, rest; /* operands: target, index, source */
     T *to;
     const void *from;
     int from_dtype, how;
     C alpha;
     __device__ column find(int64_t e) const {
         int64_t at[SCATTER_SLOT];
-        cuda_walk_seek(rest, e, at);
+        cuda_iter_seek(rest, e, at);
         return {at[SCATTER_TARGET], at[SCATTER_SOURCE]};
     }
     __device__ C value(int64_t i, const column &c) const {
         int64_t at[SCATTER_SLOT];
-        cuda_walk_seek(claims, i, at);
+        cuda_iter_seek(claims, i, at);
         const C x = cuda_load<C>(from_dtype, from, at[SCATTER_SOURCE] + c.source);
         return how == RL_JOIN_ADD ? alpha * x : x;
     }
@@ -345,13 +345,13 @@ rl_status cuda_join_in_order(rl_call *k, const cuda_scattering *s, void *to, int
     const void *from = (const char *)j.from + s->first * rl_itemsize(j.from_dtype);
     cuda_keys room[CUDA_KEY_ROOMS], sorted;
     cuda_dims claims, rest;
-    cuda_walk named, others;
+    cuda_iter named, others;
     split(s, j.shares, &claims, &rest);
-    if (!cuda_dims_walk(&named, &claims, SCATTER_SLOT) || !cuda_dims_walk(&others, &rest, SCATTER_SLOT))
+    if (!cuda_dims_iter(&named, &claims, SCATTER_SLOT) || !cuda_dims_iter(&others, &rest, SCATTER_SLOT))
         return RL_UNSUPPORTED;
     const int64_t n = named.numel;
     if (cuda_keys_room(k, room, n) != RL_OK || rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
-    CUDA_LAUNCH((name_targets), cuda_walk_blocks(&named), CUDA_THREADS, cuda_stream_of(k), named, s->places,
+    CUDA_LAUNCH((name_targets), cuda_iter_blocks(&named), CUDA_THREADS, cuda_stream_of(k), named, s->places,
                 room[0]);
     if (cuda_order_sort(k, room, n, &sorted) != RL_OK) return RL_FAIL;
     switch (dtype) {
@@ -385,7 +385,7 @@ static rl_status by_index(rl_call *k, cuda_scattering *s, const rl_view *to, con
     s->first = 0;
     const bool alone = index->numel == 1 || (index->ndim && index->shape[dim] == 1);
     s->n_slots = alone ? 0 : to->numel;
-    if (rl_cuda_begin(k, k->out[0]) != RL_OK || cuda_places_of(k, &s->places, index, to, dim) != RL_OK)
+    if (rl_cuda_begin(k, k->out[0]) != RL_OK || cuda_indices_of(k, &s->places, index, to, dim) != RL_OK)
         return RL_FAIL;
     s->slots = s->places;
     s->slots.step = to->ndim ? slot[dim] : 0;
@@ -411,7 +411,7 @@ static rl_status by_vector(rl_call *k, cuda_scattering *s, const rl_view *to, co
     cuda_dims_add(&s->claims, n, 0, step, 0, 0, 1);
     s->first = 0;
     s->n_slots = n == 1 ? 0 : to->ndim ? to->shape[dim] : 1;
-    if (rl_cuda_begin(k, k->out[0]) != RL_OK || cuda_places_of(k, &s->places, index, to, dim) != RL_OK)
+    if (rl_cuda_begin(k, k->out[0]) != RL_OK || cuda_indices_of(k, &s->places, index, to, dim) != RL_OK)
         return RL_FAIL;
     s->slots = s->places;
     s->slots.step = to->ndim && to->strides[dim] != 0; /* what shares memory is one place */
@@ -469,13 +469,13 @@ static rl_status divide(rl_call *k, cuda_scatter_way way, const rl_view *source,
     int64_t *counts = (int64_t *)k->svc->scratch(k, RL_COUNT(out->numel), sizeof *counts);
     cuda_dims vector = cuda_dims_none();
     const rl_view *views[2] = {out, &shaped};
-    cuda_walk w, whole;
+    cuda_iter w, whole;
     cuda_dims_add(&vector, out->numel, 1);
-    if (!counts || !cuda_dims_walk(&whole, &vector, 1) ||
-        cuda_fill_walk(k, whole, counts, sizeof *counts, first) != RL_OK ||
+    if (!counts || !cuda_dims_iter(&whole, &vector, 1) ||
+        cuda_fill_iter(k, whole, counts, sizeof *counts, first) != RL_OK ||
         cuda_scatter_count(k, way, source, counts) != RL_OK)
         return RL_FAIL;
-    if (!cuda_walk_make_along(&w, views, 2)) return RL_UNSUPPORTED;
+    if (!cuda_iter_make_along(&w, views, 2)) return RL_UNSUPPORTED;
     return cuda_divide(k, w, rl_data(out, RL_WRITE), out->dtype, counts);
 }
 
@@ -517,7 +517,7 @@ typedef struct {
 
 /* where an element of the flat tensor lies; -1 for none */
 __global__ void __launch_bounds__(CUDA_THREADS)
-    find_offsets(int64_t n, cuda_places flat, flat_dims dims, int64_t *offsets) {
+    find_offsets(int64_t n, cuda_indices flat, flat_dims dims, int64_t *offsets) {
     CUDA_EACH_OF(i, n) {
         int64_t rest, offset = 0;
         const bool known = cuda_place(flat, i, &rest);
@@ -544,8 +544,8 @@ static rl_status by_flat(rl_call *k, cuda_scattering *s, const rl_view *to, cons
     s->first = 0;
     s->n_slots = n == 1 ? 0 : to->numel;
     if (!at || !offsets || rl_cuda_begin(k, k->out[0]) != RL_OK ||
-        cuda_places_flat(k, &s->slots, at, to->numel) != RL_OK ||
-        cuda_places_flat(k, &s->places, offsets, INT64_MAX) != RL_OK)
+        cuda_indices_flat(k, &s->slots, at, to->numel) != RL_OK ||
+        cuda_indices_flat(k, &s->places, offsets, INT64_MAX) != RL_OK)
         return RL_FAIL;
     s->slots.wraps = true;
     dims.ndim = to->ndim;
@@ -584,25 +584,25 @@ CUDA_KERNEL(cuda_part_scatter) {
     }
     if (two >= 0) cuda_dims_add(&dims, src->shape[n], out->strides[one] + out->strides[two], src->strides[n]);
     char *to = (char *)rl_data(out, RL_WRITE) + k->attr[0] * rl_itemsize(out->dtype);
-    return cuda_move_dims(k, &dims, to, out->dtype, rl_const_data(src), src->dtype);
+    return cuda_cast_copy_dims(k, &dims, to, out->dtype, rl_const_data(src), src->dtype);
 }
 
 /* ==== as_strided_scatter: memory laid anew, since parts may reach what the input steps over. Of several
  * elements at one place the last wins ==== */
 /* operands: the memory, the part; both row by row */
-__global__ void __launch_bounds__(CUDA_THREADS) claim_memory(cuda_walk w, unsigned long long *winner) {
+__global__ void __launch_bounds__(CUDA_THREADS) claim_memory(cuda_iter w, unsigned long long *winner) {
     CUDA_EACH(i, w) {
         int64_t at[1];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         atomicMax(&winner[at[0]], (unsigned long long)i + 1);
     }
 }
 template <class T>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    pour_winners(cuda_walk w, T *to, const T *from, const unsigned long long *winner) {
+    pour_winners(cuda_iter w, T *to, const T *from, const unsigned long long *winner) {
     CUDA_EACH(i, w) {
         int64_t at[2];
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         if (winner[at[0]] == (unsigned long long)i + 1) to[at[0]] = from[at[1]];
     }
 }
@@ -618,14 +618,14 @@ static rl_status pour(rl_call *k, const rl_view *part, const rl_view *src, void 
     const rl_view *views[2] = {part, src};
     const cudaStream_t s = cuda_stream_of(k);
     unsigned long long *winner = (unsigned long long *)cuda_zeros(k, reach_of(part) + 1, RL_I64);
-    cuda_walk w;
+    cuda_iter w;
     if (!winner || rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
-    if (!cuda_walk_make(&w, views, 2)) return RL_UNSUPPORTED;
-    CUDA_LAUNCH((claim_memory), cuda_walk_blocks(&w), CUDA_THREADS, s, w, winner);
+    if (!cuda_iter_make(&w, views, 2)) return RL_UNSUPPORTED;
+    CUDA_LAUNCH((claim_memory), cuda_iter_blocks(&w), CUDA_THREADS, s, w, winner);
     switch (rl_itemsize(src->dtype)) {
 #define X(bytes, T)                                                                                          \
     case bytes:                                                                                              \
-        CUDA_LAUNCH((pour_winners<T>), cuda_walk_blocks(&w), CUDA_THREADS, s, w, (T *)to,                    \
+        CUDA_LAUNCH((pour_winners<T>), cuda_iter_blocks(&w), CUDA_THREADS, s, w, (T *)to,                    \
                     (const T *)rl_const_data(src), (const unsigned long long *)winner);                      \
         break;
         CUDA_SIZES(X)
@@ -639,7 +639,7 @@ static rl_status lay(rl_call *k, const rl_view *part, void *to, const rl_view *f
     cuda_dims dims = cuda_dims_none();
     for (int d = 0; d < part->ndim; d++)
         cuda_dims_add(&dims, part->shape[d], part->strides[d], from->strides[d]);
-    return cuda_move_dims(k, &dims, to, part->dtype, at, from->dtype);
+    return cuda_cast_copy_dims(k, &dims, to, part->dtype, at, from->dtype);
 }
 static rl_status write_part(rl_call *k, const rl_view *part, void *to, const rl_view *from) {
     return cuda_shares_memory(part) ? pour(k, part, from, to) : lay(k, part, to, from, rl_const_data(from));

@@ -15,7 +15,7 @@
 enum { SCATTER_TARGET, SCATTER_INDEX, SCATTER_SOURCE, SCATTER_SLOT, SCATTER_CLAIM, SCATTER_OPS };
 typedef struct {
     cuda_dims all, claims; /* operands as above: all elements; the claims, which need no source */
-    cuda_places places, slots;
+    cuda_indices places, slots;
     int64_t n_slots; /* 0: no two elements have one place */
     int64_t first;   /* of the source */
 } cuda_scattering;
@@ -37,7 +37,7 @@ typedef struct {
     const void *from;
     int from_dtype, join;
     double alpha;
-    int64_t whole_alpha;
+    int64_t integer_alpha;
     bool shares; /* two elements of the target may be one */
 } cuda_joining;
 rl_status cuda_join_run(rl_call *k, cuda_scattering *s, void *to, int dtype, const cuda_joining &j);
@@ -46,7 +46,7 @@ rl_status cuda_join_in_order(rl_call *k, const cuda_scattering *s, void *to, int
                              const cuda_joining &j);
 /* operand 0 of the walk is divided by counts, operand 1: integers are rounded down, counts below 2 do nothing
  */
-rl_status cuda_divide(rl_call *k, const cuda_walk &w, void *to, int dtype, const int64_t *counts);
+rl_status cuda_divide(rl_call *k, const cuda_iter &w, void *to, int dtype, const int64_t *counts);
 /* May two elements of v be one? true where that is not plain. */
 bool cuda_shares_memory(const rl_view *v);
 /* scratch of n zeros; NULL: RL_FAIL */
@@ -57,7 +57,7 @@ rl_view cuda_gapless_like(const rl_view *v, int dtype, int64_t *strides);
 rl_status cuda_scatter_count(rl_call *k, cuda_scatter_way way, const rl_view *source, int64_t *counts);
 
 static inline int64_t cuda_alpha_of(const cuda_joining &j, int64_t) {
-    return j.whole_alpha;
+    return j.integer_alpha;
 }
 template <class C> static inline C cuda_alpha_of(const cuda_joining &j, C) {
     return (C)j.alpha;

@@ -77,11 +77,11 @@ static __device__ double poisson_many(cuda_own_draws &g, double rate) {
     }
 }
 
-__global__ void __launch_bounds__(CUDA_THREADS) poissons(cuda_draws d, cuda_walk w, counts c) {
+__global__ void __launch_bounds__(CUDA_THREADS) poissons(cuda_draws d, cuda_iter w, counts c) {
     CUDA_EACH(i, w) {
         int64_t at[2];
         cuda_own_draws g = cuda_own_begin(d, POISSON_REACH, i);
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const double rate = cuda_load<double>(c.dtype, c.given, at[1]);
         double found = 0;
         if (!(rate >= 0))
@@ -141,11 +141,11 @@ static __device__ double binomial_of(cuda_own_draws &g, double count, double cha
     return chance <= 0.5 ? found : count - found;
 }
 
-__global__ void __launch_bounds__(CUDA_THREADS) binomials(cuda_draws d, cuda_walk w, counts c) {
+__global__ void __launch_bounds__(CUDA_THREADS) binomials(cuda_draws d, cuda_iter w, counts c) {
     CUDA_EACH(i, w) {
         int64_t at[3];
         cuda_own_draws g = cuda_own_begin(d, BINOMIAL_REACH, i);
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const double count = floor(cuda_load<double>(c.dtype, c.given, at[1]));
         cuda_store<double>(c.dtype, c.out, at[0],
                            binomial_of(g, count, cuda_load<double>(c.dtype, c.chance, at[2])));
@@ -156,29 +156,29 @@ __global__ void __launch_bounds__(CUDA_THREADS) binomials(cuda_draws d, cuda_wal
 CUDA_KERNEL(cuda_poisson) {
     const rl_view *out = k->out[0], *rate = rl_in(k, 0), *views[2] = {out, rate};
     cuda_draws d;
-    cuda_walk w;
-    if (rate->device == RL_CPU || !cuda_walk_make(&w, views, 2)) return RL_UNSUPPORTED;
+    cuda_iter w;
+    if (rate->device == RL_CPU || !cuda_iter_make(&w, views, 2)) return RL_UNSUPPORTED;
     if (w.numel == 0) return RL_OK;
     unsigned *fault = rl_cuda_begin(k, out) == RL_OK ? rl_cuda_fault(k) : nullptr;
     const counts c = {rl_data(out, RL_WRITE), rl_const_data(rate), nullptr, out->dtype, fault};
     if (!fault || cuda_draws_take_each(k, &d, w.numel, POISSON_REACH) != RL_OK) return RL_FAIL;
-    CUDA_LAUNCH(poissons, cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, d, w, c);
+    CUDA_LAUNCH(poissons, cuda_iter_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, d, w, c);
     return rl_cuda_end(k);
 }
 
 CUDA_KERNEL(cuda_binomial) { /* (count, prob) */
     const rl_view *out = k->out[0], *views[3] = {out, rl_in(k, 0), rl_in(k, 1)};
     cuda_draws d;
-    cuda_walk w;
+    cuda_iter w;
     if (views[1]->device == RL_CPU || views[2]->device == RL_CPU || views[2]->dtype != views[1]->dtype ||
-        !cuda_walk_make(&w, views, 3))
+        !cuda_iter_make(&w, views, 3))
         return RL_UNSUPPORTED;
     if (w.numel == 0) return RL_OK;
     const counts c = {rl_data(out, RL_WRITE), rl_const_data(views[1]), rl_const_data(views[2]), out->dtype,
                       nullptr};
     if (rl_cuda_begin(k, out) != RL_OK || cuda_draws_take_each(k, &d, w.numel, BINOMIAL_REACH) != RL_OK)
         return RL_FAIL;
-    CUDA_LAUNCH(binomials, cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, d, w, c);
+    CUDA_LAUNCH(binomials, cuda_iter_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, d, w, c);
     return rl_cuda_end(k);
 }
 
@@ -209,11 +209,11 @@ static __device__ double gamma_of(cuda_own_draws &g, double shape) {
     }
 }
 
-__global__ void __launch_bounds__(CUDA_THREADS) gammas(cuda_draws d, cuda_walk w, gammas_of p) {
+__global__ void __launch_bounds__(CUDA_THREADS) gammas(cuda_draws d, cuda_iter w, gammas_of p) {
     CUDA_EACH(i, w) {
         int64_t at[2];
         cuda_own_draws g = cuda_own_begin(d, REACH, i);
-        cuda_walk_seek(w, i, at);
+        cuda_iter_seek(w, i, at);
         const double x = gamma_of(g, cuda_load<double>(p.dtype, p.shape, at[1]));
         cuda_store<double>(p.out_dtype, p.out, at[0], x < p.least ? p.least : x);
     }
@@ -223,11 +223,11 @@ static rl_status draw_gammas(rl_call *k, const rl_view *to, int out_dtype, void 
     const rl_view *shape = rl_in(k, 0), *views[2] = {to, shape};
     const gammas_of p = {out, rl_const_data(shape), shape->dtype, out_dtype, least};
     cuda_draws d;
-    cuda_walk w;
-    if (!cuda_walk_make(&w, views, 2)) return RL_UNSUPPORTED;
+    cuda_iter w;
+    if (!cuda_iter_make(&w, views, 2)) return RL_UNSUPPORTED;
     if (rl_cuda_begin(k, k->out[0]) != RL_OK || cuda_draws_take_each(k, &d, w.numel, REACH) != RL_OK)
         return RL_FAIL;
-    CUDA_LAUNCH(gammas, cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, d, w, p);
+    CUDA_LAUNCH(gammas, cuda_iter_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, d, w, p);
     return RL_OK;
 }
 

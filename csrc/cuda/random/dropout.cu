@@ -12,16 +12,16 @@ typedef struct {
 } dropout_numbers;
 
 template <class C>
-static __device__ void keep_or_drop(const cuda_walk &w, const dropout_numbers &p, int64_t i, bool is_kept) {
+static __device__ void keep_or_drop(const cuda_iter &w, const dropout_numbers &p, int64_t i, bool is_kept) {
     const C factor = is_kept ? (C)p.scale : 0;
     int64_t at[3];
-    cuda_walk_seek(w, i, at);
+    cuda_iter_seek(w, i, at);
     cuda_store<C>(p.dtype, p.out, at[0], cuda_load<C>(p.dtype, p.in, at[1]) * factor);
     if (p.mask) cuda_store<C>(p.mask_dtype, p.mask, at[2], p.mask_dtype == RL_BOOL ? (C)is_kept : factor);
 }
 
 template <class C>
-__global__ void __launch_bounds__(CUDA_THREADS) drop_some(cuda_draws d, cuda_walk w, dropout_numbers p) {
+__global__ void __launch_bounds__(CUDA_THREADS) drop_some(cuda_draws d, cuda_iter w, dropout_numbers p) {
     cuda_draw<CUDA_FLOATS>(d, w.numel, [&](const uint32_t *words, int64_t i, int64_t step) {
         CUDA_UNROLL
         for (int j = 0; j < CUDA_FLOATS; j++, i += step)
@@ -31,21 +31,21 @@ __global__ void __launch_bounds__(CUDA_THREADS) drop_some(cuda_draws d, cuda_wal
 
 /* without a draw */
 template <class C>
-__global__ void __launch_bounds__(CUDA_THREADS) drop_all_or_none(cuda_walk w, dropout_numbers p) {
+__global__ void __launch_bounds__(CUDA_THREADS) drop_all_or_none(cuda_iter w, dropout_numbers p) {
     CUDA_EACH(i, w) keep_or_drop<C>(w, p, i, p.chance > 0);
 }
 
 /* PyTorch's kernel takes four neighbours at once where memory allows: so do the draws then */
-static bool takes_neighbours(const cuda_walk &w, const dropout_numbers &p, int64_t item) {
+static bool takes_neighbours(const cuda_iter &w, const dropout_numbers &p, int64_t item) {
     const uintptr_t all = (uintptr_t)p.out | (uintptr_t)p.in;
     return w.is_flat && w.numel % 4 == 0 && all % (uintptr_t)(4 * item) == 0;
 }
 
-template <class C> static rl_status launch_dropout(rl_call *k, const cuda_walk &w, const dropout_numbers &p) {
+template <class C> static rl_status launch_dropout(rl_call *k, const cuda_iter &w, const dropout_numbers &p) {
     cuda_draws d;
     cudaStream_t stream = (cudaStream_t)k->stream;
     if (p.chance == 0 || p.chance == 1) {
-        CUDA_LAUNCH((drop_all_or_none<C>), cuda_walk_blocks(&w), CUDA_THREADS, stream, w, p);
+        CUDA_LAUNCH((drop_all_or_none<C>), cuda_iter_blocks(&w), CUDA_THREADS, stream, w, p);
         return rl_cuda_end(k);
     }
     const bool apart = !takes_neighbours(w, p, rl_itemsize(p.dtype));
@@ -56,8 +56,8 @@ template <class C> static rl_status launch_dropout(rl_call *k, const cuda_walk &
 
 static rl_status drop(rl_call *k, double chance, double scale) {
     const rl_view *x = rl_in(k, 0), *views[3] = {k->out[0], x, k->n_out == 2 ? k->out[1] : x};
-    cuda_walk w;
-    if (x->device == RL_CPU || !cuda_walk_make_along(&w, views, 3)) return RL_UNSUPPORTED;
+    cuda_iter w;
+    if (x->device == RL_CPU || !cuda_iter_make_along(&w, views, 3)) return RL_UNSUPPORTED;
     if (w.numel == 0) return RL_OK;
     if (rl_cuda_begin(k, views[0]) != RL_OK) return RL_FAIL;
     const dropout_numbers p = {(float)chance,
@@ -69,7 +69,7 @@ static rl_status drop(rl_call *k, double chance, double scale) {
                                rl_const_data(x)};
     if (x->dtype == RL_F64) return launch_dropout<double>(k, w, p);
     if (rl_is_float(x->dtype)) return launch_dropout<float>(k, w, p);
-    CUDA_LAUNCH((drop_all_or_none<int64_t>), cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
+    CUDA_LAUNCH((drop_all_or_none<int64_t>), cuda_iter_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
                 p);
     return rl_cuda_end(k); /* the shape rule lets integers come only where nothing is dropped */
 }

@@ -32,7 +32,7 @@
  * that ever drew, and a generator at the address of one that has died takes over its words. */
 #ifndef RL_CUDA_PHILOX_H
 #define RL_CUDA_PHILOX_H
-#include "cuda/walk.cuh"
+#include "cuda/strided_iterator.cuh"
 
 typedef struct {
     uint64_t seed, offset;

@@ -48,7 +48,7 @@ template <class C> __device__ C number_of(C u, const fill_numbers<C> &f, int dty
 
 template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    random_floats(cuda_draws d, cuda_walk w, void *out, int dtype, fill_numbers<C> f) {
+    random_floats(cuda_draws d, cuda_iter w, void *out, int dtype, fill_numbers<C> f) {
     enum { EACH = 16 / sizeof(C) };
     cuda_draw<EACH>(d, w.numel, [&](const uint32_t *words, int64_t i, int64_t step) {
         C u[EACH];
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(CUDA_THREADS)
         CUDA_ROLLED
         for (int j = 0; j < EACH && i < w.numel; j++, i += step) {
             int64_t at[1];
-            cuda_walk_seek(w, i, at);
+            cuda_iter_seek(w, i, at);
             cuda_store<C>(dtype, out, at[0], number_of(u[0], f, dtype));
             cuda_turn(u);
         }
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(CUDA_THREADS)
 }
 
 template <class C>
-static rl_status launch_floats(rl_call *k, const cuda_walk &w, const fill_numbers<double> &f) {
+static rl_status launch_floats(rl_call *k, const cuda_iter &w, const fill_numbers<double> &f) {
     cuda_draws d;
     const rl_view *out = k->out[0];
     const fill_numbers<C> numbers = {f.kind, (C)f.first, (C)f.second, (C)f.limit, (double)(C)f.chance};
@@ -80,8 +80,8 @@ static rl_status launch_floats(rl_call *k, const cuda_walk &w, const fill_number
 static rl_status fill_floats(rl_call *k, int kind, double first, double second) {
     const rl_view *out = k->out[0];
     fill_numbers<double> f = {kind, first, second, 0, first};
-    cuda_walk w;
-    if (!cuda_walk_make_along(&w, &out, 1)) return RL_UNSUPPORTED;
+    cuda_iter w;
+    if (!cuda_iter_make_along(&w, &out, 1)) return RL_UNSUPPORTED;
     if (w.numel == 0) return RL_OK;
     if (kind == UNIFORM) {
         f.first = rl_random_rounded(out->dtype, first);
@@ -125,7 +125,7 @@ CUDA_KERNEL(cuda_bernoulli) { /* (input, p) */
 
 /* ---- bernoulli, of a tensor of chances: thread i draws for elements 4 i to 4 i + 3 ---- */
 __global__ void __launch_bounds__(CUDA_THREADS)
-    bernoulli_each(cuda_draws d, cuda_walk w, void *out, int dtype, const void *chances, int of,
+    bernoulli_each(cuda_draws d, cuda_iter w, void *out, int dtype, const void *chances, int of,
                    unsigned *fault) {
     cuda_draw<CUDA_FLOATS>(d, w.numel, [&](const uint32_t *words, int64_t i, int64_t step) {
         float u[CUDA_FLOATS];
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(CUDA_THREADS)
         CUDA_ROLLED
         for (int j = 0; j < CUDA_FLOATS && i < w.numel; j++, i += step) {
             int64_t at[2];
-            cuda_walk_seek(w, i, at);
+            cuda_iter_seek(w, i, at);
             const double chance = cuda_load<double>(of, chances, at[1]);
             if (!(chance >= 0 && chance <= 1)) cuda_fault(fault, CUDA_FAULT_VALUE);
             cuda_store<float>(dtype, out, at[0], u[0] <= chance);
@@ -146,8 +146,8 @@ CUDA_KERNEL(cuda_bernoulli_tensor) { /* (p), or (input, p) in place */
     const rl_view *out = k->out[0], *p = rl_in(k, 1) ? rl_in(k, 1) : rl_in(k, 0);
     const rl_view *views[2] = {out, p};
     cuda_draws d;
-    cuda_walk w;
-    if (p->device == RL_CPU || !cuda_walk_make(&w, views, 2)) return RL_UNSUPPORTED;
+    cuda_iter w;
+    if (p->device == RL_CPU || !cuda_iter_make(&w, views, 2)) return RL_UNSUPPORTED;
     if (w.numel == 0) return RL_OK;
     if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
     unsigned *fault = rl_cuda_fault(k);
@@ -167,20 +167,20 @@ static __device__ uint64_t below(const uint32_t *words, int j, const rl_random_r
 
 template <int each>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    random_integers(cuda_draws d, cuda_walk w, void *out, int dtype, rl_random_range r) {
+    random_integers(cuda_draws d, cuda_iter w, void *out, int dtype, rl_random_range r) {
     cuda_draw<each>(d, w.numel, [&](const uint32_t *words, int64_t i, int64_t step) {
         CUDA_UNROLL
         for (int j = 0; j < each; j++, i += step) {
             int64_t at[1];
             if (i >= w.numel) break;
-            cuda_walk_seek(w, i, at);
+            cuda_iter_seek(w, i, at);
             cuda_store<int64_t>(dtype, out, at[0], (int64_t)(below(words, j, r) + (uint64_t)r.from));
         }
     });
 }
 
 template <int each>
-static rl_status launch_integers(rl_call *k, const cuda_walk &w, const rl_random_range &r) {
+static rl_status launch_integers(rl_call *k, const cuda_iter &w, const rl_random_range &r) {
     const rl_view *out = k->out[0];
     cuda_draws d;
     if (cuda_draws_take(k, &d, w.numel, each, true) != RL_OK) return RL_FAIL;
@@ -191,8 +191,8 @@ static rl_status launch_integers(rl_call *k, const cuda_walk &w, const rl_random
 
 static rl_status fill_integers(rl_call *k, const rl_random_range &r) {
     const rl_view *out = k->out[0];
-    cuda_walk w;
-    if (!cuda_walk_make_along(&w, &out, 1)) return RL_UNSUPPORTED;
+    cuda_iter w;
+    if (!cuda_iter_make_along(&w, &out, 1)) return RL_UNSUPPORTED;
     if (w.numel == 0) return RL_OK;
     if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
     return r.is_wide ? launch_integers<CUDA_DOUBLES>(k, w, r) : launch_integers<CUDA_FLOATS>(k, w, r);
@@ -306,7 +306,7 @@ typedef struct {
 /* In the steps in which PyTorch makes these: a standard normal number, times the deviation, plus the mean,
  * each rounded to the dtype. A deviation that is a number comes into the first step. */
 template <class C>
-__global__ void __launch_bounds__(CUDA_THREADS) normals(cuda_draws d, cuda_walk w, normal_operands p) {
+__global__ void __launch_bounds__(CUDA_THREADS) normals(cuda_draws d, cuda_iter w, normal_operands p) {
     enum { EACH = 16 / sizeof(C) };
     cuda_draw<EACH>(d, w.numel, [&](const uint32_t *words, int64_t i, int64_t step) {
         C z[EACH];
@@ -314,7 +314,7 @@ __global__ void __launch_bounds__(CUDA_THREADS) normals(cuda_draws d, cuda_walk 
         CUDA_ROLLED
         for (int j = 0; j < EACH && i < w.numel; j++, i += step) {
             int64_t at[3];
-            cuda_walk_seek(w, i, at);
+            cuda_iter_seek(w, i, at);
             const C x = cuda_rounded(p.dtype, z[0] * (C)cuda_read(p.deviation, at[2]));
             cuda_store<C>(p.dtype, p.out, at[0], x + (C)cuda_read(p.mean, at[1]));
             cuda_turn(z);
@@ -332,12 +332,12 @@ CUDA_KERNEL(cuda_normal_tensors) { /* (mean, std), one of which may be a number 
     const rl_view *out = k->out[0], *views[3] = {out, out, out};
     const bool is_wide = out->dtype == RL_F64;
     cuda_draws d;
-    cuda_walk w;
+    cuda_iter w;
     for (int i = 0; i < 2; i++) {
         if (rl_in(k, i)) views[1 + i] = rl_in(k, i);
         if (!cuda_can_read(out, views[1 + i])) return RL_UNSUPPORTED;
     }
-    if (!cuda_walk_make_along(&w, views, 3)) return RL_UNSUPPORTED;
+    if (!cuda_iter_make_along(&w, views, 3)) return RL_UNSUPPORTED;
     if (w.numel == 0) return RL_OK;
     const normal_operands p = {rl_data(out, RL_WRITE), out->dtype, operand_of(k, 0), operand_of(k, 1)};
     if (rl_cuda_begin(k, out) != RL_OK ||

@@ -3,14 +3,14 @@
 #define RL_CUDA_LINES_H
 #include "cuda/block_reduce.cuh"
 #include "cuda/device.h"
-#include "cuda/walk.cuh"
+#include "cuda/strided_iterator.cuh"
 
 /* Note [CUDA lines]
  * `per` threads have a line: one where lines are neighbours in memory, a part of a warp, or a whole block.
- * `walk` finds the first element of line i in each operand, step[] the next elements. */
-enum { CUDA_LINE_OPS = 3, LINE_THREADS = 256, LINE_MOST_THREADS = 1024 };
+ * `iter` finds the first element of line i in each operand, step[] the next elements. */
+enum { CUDA_LINE_OPS = 3, LINE_THREADS = 256, LINE_MAX_THREADS = 1024 };
 typedef struct {
-    cuda_walk walk;
+    cuda_iter iter;
     int64_t n, step[CUDA_LINE_OPS];
     int per;
     unsigned blocks, threads;
@@ -22,9 +22,9 @@ bool cuda_lines_make(cuda_lines *l, const rl_view *const *views, int nops, int64
 /* the line of this thread, which stands at `part` in it; those behind the last find the last */
 __device__ inline bool cuda_line_seek(const cuda_lines &l, int64_t (&at)[CUDA_LINE_OPS], int *part) {
     const int64_t line = blockIdx.x * (int64_t)(blockDim.x / l.per) + threadIdx.x / l.per;
-    const bool is_line = line < l.walk.numel;
+    const bool is_line = line < l.iter.numel;
     *part = threadIdx.x % l.per;
-    cuda_walk_seek(l.walk, is_line ? line : l.walk.numel - 1, at);
+    cuda_iter_seek(l.iter, is_line ? line : l.iter.numel - 1, at);
     return is_line;
 }
 /* over the threads of a line: each of them gets the answer */

@@ -1,6 +1,6 @@
 /* Reductions: how folds and lines are spread over threads and blocks; sums, means, products, counts, any and
  * all, extremes and where they stand; variances and deviations, logsumexp. */
-#include "cuda/walk.cuh"
+#include "cuda/strided_iterator.cuh"
 #include "lines.cuh"
 #include "reduce.cuh"
 #include <math.h>
@@ -12,7 +12,7 @@ enum {
 };
 
 /* the views' dims that are in the mask, and last the elements' numbers in there */
-static bool walk_pick(cuda_walk *w, const rl_view *const *views, int nops, uint64_t mask, bool numbered) {
+static bool iter_pick(cuda_iter *w, const rl_view *const *views, int nops, uint64_t mask, bool numbered) {
     cuda_subview picked[CUDA_OPS], number;
     const rl_view *all[CUDA_OPS];
     for (int op = 0; op < nops; op++) {
@@ -21,10 +21,10 @@ static bool walk_pick(cuda_walk *w, const rl_view *const *views, int nops, uint6
     }
     cuda_subview_number(&number, all[0], ~(uint64_t)0);
     all[nops] = &number.view;
-    return cuda_walk_make_along(w, all, nops + numbered);
+    return cuda_iter_make_along(w, all, nops + numbered);
 }
 
-static int64_t inner_step(const cuda_walk *w) {
+static int64_t inner_step(const cuda_iter *w) {
     return w->ndim ? w->step[0][w->ndim - 1] : INT64_MAX;
 }
 
@@ -37,8 +37,8 @@ static int power_above(int64_t n, int most) {
 
 bool cuda_reduction_make(cuda_reduction *r, const rl_view *const *views, int nops, uint64_t mask,
                          bool numbered) {
-    if (!walk_pick(&r->kept, views, nops, ~mask, true) ||
-        !walk_pick(&r->reduced, views, nops, mask, numbered))
+    if (!iter_pick(&r->kept, views, nops, ~mask, true) ||
+        !iter_pick(&r->reduced, views, nops, mask, numbered))
         return false;
     const int64_t kept = r->kept.numel, elements = r->reduced.numel;
     const int64_t rounds = (elements + REDUCE_UNROLL - 1) / REDUCE_UNROLL;
@@ -59,13 +59,13 @@ bool cuda_reduction_make(cuda_reduction *r, const rl_view *const *views, int nop
 }
 
 /* ==== how lines are: Note [CUDA lines] ==== */
-enum { LONG_LINE = 1024, LONGEST_LINE = 16384 }; /* for a block of LINE_THREADS, of LINE_MOST_THREADS */
+enum { LONG_LINE = 1024, LONGEST_LINE = 16384 }; /* for a block of LINE_THREADS, of LINE_MAX_THREADS */
 
 static int threads_of(const cuda_lines *l, int64_t across) {
-    const int64_t lines = l->walk.numel, n = l->n;
+    const int64_t lines = l->iter.numel, n = l->n;
     int per = 1;
     if (l->step[0] > across && lines >= LINE_THREADS) return 1;
-    if (n > LONGEST_LINE) return LINE_MOST_THREADS;
+    if (n > LONGEST_LINE) return LINE_MAX_THREADS;
     if (n > LONG_LINE) return LINE_THREADS;
     while (per < CUDA_WARP && per < n) per *= 2;
     return per;
@@ -81,11 +81,11 @@ bool cuda_lines_make(cuda_lines *l, const rl_view *const *views, int nops, int64
         l->step[op] = is_scalar ? 0 : views[op]->strides[dim];
     }
     l->n = is_scalar ? 1 : views[0]->shape[dim];
-    if (!cuda_walk_make_along(&l->walk, firsts, nops)) return false;
-    const int last = l->walk.ndim - 1;
-    l->per = threads_of(l, last < 0 ? INT64_MAX : l->walk.step[0][last]);
-    l->threads = l->per > LINE_THREADS ? LINE_MOST_THREADS : LINE_THREADS;
-    const int64_t width = l->threads / l->per, blocks = (l->walk.numel + width - 1) / width;
+    if (!cuda_iter_make_along(&l->iter, firsts, nops)) return false;
+    const int last = l->iter.ndim - 1;
+    l->per = threads_of(l, last < 0 ? INT64_MAX : l->iter.step[0][last]);
+    l->threads = l->per > LINE_THREADS ? LINE_MAX_THREADS : LINE_THREADS;
+    const int64_t width = l->threads / l->per, blocks = (l->iter.numel + width - 1) / width;
     l->blocks = (unsigned)blocks;
     return blocks <= INT32_MAX;
 }

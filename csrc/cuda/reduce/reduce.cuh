@@ -3,7 +3,7 @@
 #define RL_CUDA_REDUCE_H
 #include "cuda/block_reduce.cuh"
 #include "cuda/device.h"
-#include "cuda/walk.cuh"
+#include "cuda/strided_iterator.cuh"
 #include <type_traits>
 
 /* Note [CUDA folds]
@@ -27,7 +27,7 @@
  *     OPERANDS, value(at)           the value of the elements at these places */
 enum { REDUCE_THREADS = 256, REDUCE_UNROLL = 4 };
 typedef struct {
-    cuda_walk kept, reduced; /* operands: the inputs; the number of the output or of the element */
+    cuda_iter kept, reduced; /* operands: the inputs; the number of the output or of the element */
     const void *from;
     int dtype, per;
     bool rows, strip; /* strip: elements are neighbours in memory */
@@ -62,12 +62,12 @@ __device__ void cuda_load_each(int dtype, const void *p, const int64_t (&at)[N],
 
 /* elements begin to end - 1 of several dims */
 template <class F>
-__device__ typename F::value_type cuda_fold_walked(const F &fold, const cuda_reduction &r, int64_t base,
-                                                   int64_t begin, int64_t end) {
+__device__ typename F::value_type cuda_fold_iterated(const F &fold, const cuda_reduction &r, int64_t base,
+                                                     int64_t begin, int64_t end) {
     typename F::value_type v = fold.start();
     for (int64_t i = begin; i < end; i += r.per) {
         int64_t at[2] = {0, 0};
-        cuda_walk_seek(r.reduced, i, at);
+        cuda_iter_seek(r.reduced, i, at);
         v = fold.take(v, cuda_load<typename F::number_type>(r.dtype, r.from, base + at[0]),
                       r.reduced.nops > 1 ? at[1] : i);
     }
@@ -111,7 +111,7 @@ __device__ typename F::value_type cuda_fold_places(const F &fold, const cuda_red
     typename F::value_type v = fold.start();
     for (int64_t i = begin; i < end; i += r.per) {
         int64_t at[N - 1];
-        cuda_walk_seek(r.reduced, i, at);
+        cuda_iter_seek(r.reduced, i, at);
         for (int op = 0; op < N - 1; op++) at[op] += base[op];
         v = fold.join(v, fold.value(at));
     }
@@ -127,7 +127,7 @@ __device__ typename F::value_type cuda_fold_part(const F &fold, const cuda_reduc
     if constexpr (cuda_fold_operands<F>::OF_PLACES) {
         return cuda_fold_places(fold, r, base, begin + part, end);
     } else {
-        if (r.reduced.ndim > 1) return cuda_fold_walked(fold, r, base[0], begin + part, end);
+        if (r.reduced.ndim > 1) return cuda_fold_iterated(fold, r, base[0], begin + part, end);
         return cuda_fold_strided(fold, r, base[0], begin + (r.strip ? part * REDUCE_UNROLL : part), end);
     }
 }
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(REDUCE_THREADS)
     const int64_t begin = blockIdx.y * r.share, out = (int64_t)blockIdx.x * width + own;
     const bool is_out = out < r.kept.numel;
     int64_t at[OPERANDS + 1];
-    cuda_walk_seek(r.kept, is_out ? out : 0, at);
+    cuda_iter_seek(r.kept, is_out ? out : 0, at);
     typename F::value_type v = cuda_fold_part(fold, r, at, part, begin, begin + r.share);
     v = cuda_fold_threads(fold, r, v);
     if (!is_out || part) return;
@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(REDUCE_THREADS)
     v = cuda_warp_join(v, cuda_fold_join<F>{fold});
     if (i >= r.kept.numel || lane) return;
     int64_t at[OPERANDS + 1];
-    cuda_walk_seek(r.kept, i, at);
+    cuda_iter_seek(r.kept, i, at);
     fold.store(at[OPERANDS], v);
 }
 

@@ -24,7 +24,7 @@ __device__ typename F::value_type scan_threads(const F &scan, const cuda_lines &
     return v;
 }
 
-template <class F> __global__ void __launch_bounds__(LINE_MOST_THREADS) scan_lines(F scan, cuda_lines l) {
+template <class F> __global__ void __launch_bounds__(LINE_MAX_THREADS) scan_lines(F scan, cuda_lines l) {
     typename F::value_type before = scan.start(), total;
     int64_t at[CUDA_LINE_OPS];
     int part;

@@ -1,5 +1,5 @@
 /* Reductions over segments of one dim, and their gradient. attr[0]: the dim, attr[1]: how they join. */
-#include "cuda/walk.cuh"
+#include "cuda/strided_iterator.cuh"
 #include "lines.cuh"
 #include <math.h>
 
@@ -9,7 +9,7 @@ enum { SUM, MEAN, PROD, MOST, LEAST };
  * offsets. Operands of the lines: the output, data, the marks, the gradient, the result. */
 enum { OUT, DATA, MARKS, GRAD, RESULT, SEGMENT_OPS };
 typedef struct {
-    cuda_walk lines;
+    cuda_iter lines;
     int64_t step[SEGMENT_OPS], n, segments;
     int marks_dtype, kind;
     bool is_offsets, is_checked, is_given; /* given: an initial value */
@@ -63,7 +63,7 @@ template <class T, class C> struct segment_line {
         for (int64_t i = 0; i < n; i++) all = join(all, load(DATA, first + i));
         return all;
     }
-    __device__ C product_without(int64_t skip) const {
+    __device__ C gemm_without(int64_t skip) const {
         C all = j.is_given ? (C)j.initial : 1;
         for (int64_t i = 0; i < n; i++) all *= i == skip ? 1 : load(DATA, first + i);
         return all;
@@ -85,7 +85,7 @@ template <class T, class C> struct segment_line {
         const C x = load(DATA, first + i);
         switch (j.kind) {
         case MEAN: return grad / (C)n;
-        case PROD: return grad * (x == 0 || x != x ? product_without(i) : result / x);
+        case PROD: return grad * (x == 0 || x != x ? gemm_without(i) : result / x);
         case MOST:
         case LEAST: return x != x || x == result ? grad / share : 0;
         default: return grad;
@@ -95,7 +95,7 @@ template <class T, class C> struct segment_line {
 
 template <class T, class C> __device__ segment_line<T, C> segment_seek(const segment_job &j, int64_t line) {
     segment_line<T, C> s = {j, {}, 0, 0};
-    cuda_walk_seek(j.lines, line, s.at);
+    cuda_iter_seek(j.lines, line, s.at);
     return s;
 }
 
@@ -125,11 +125,11 @@ template <class T, class C> __global__ void __launch_bounds__(CUDA_THREADS) segm
 
 template <class T, class C> static void segment_launch(const rl_call *k, const segment_job &j) {
     cudaStream_t s = (cudaStream_t)k->stream;
-    if (j.is_checked) CUDA_LAUNCH((check_segments<T, C>), cuda_walk_blocks(&j.lines), CUDA_THREADS, s, j);
+    if (j.is_checked) CUDA_LAUNCH((check_segments<T, C>), cuda_iter_blocks(&j.lines), CUDA_THREADS, s, j);
     if (j.lines.nops > MARKS + 1)
-        CUDA_LAUNCH((segment_slopes<T, C>), cuda_walk_blocks(&j.lines), CUDA_THREADS, s, j);
+        CUDA_LAUNCH((segment_slopes<T, C>), cuda_iter_blocks(&j.lines), CUDA_THREADS, s, j);
     else
-        CUDA_LAUNCH((segment_values<T, C>), cuda_walk_blocks(&j.lines), CUDA_THREADS, s, j);
+        CUDA_LAUNCH((segment_values<T, C>), cuda_iter_blocks(&j.lines), CUDA_THREADS, s, j);
 }
 
 /* marks have as many dims as lead to their last, which is the dim of the lines */
@@ -151,7 +151,7 @@ static rl_status segment_run(rl_call *k, segment_job *j, const rl_view *const *v
         j->step[op] = v->strides[dim];
         j->at[op] = op == OUT ? nullptr : rl_const_data(v);
     }
-    if (!cuda_walk_make(&j->lines, leads, nops)) return RL_UNSUPPORTED;
+    if (!cuda_iter_make(&j->lines, leads, nops)) return RL_UNSUPPORTED;
     j->to = rl_data(out, RL_WRITE);
     j->n = views[DATA]->shape[dim];
     j->segments = views[MARKS]->shape[dim] - j->is_offsets;

@@ -4,7 +4,7 @@
  * `chosen` is what torch.cuda.set_device and torch.cuda.device change: a number, no context. CUDA's own
  * current device changes between rl_cuda_enter and rl_cuda_leave only, and goes back unless that would make a
  * context on a device that nobody uses (cudaSetDevice makes one since CUDA 12). */
-#include "cuda/walk.cuh"
+#include "cuda/strided_iterator.cuh"
 #include "runtime.h"
 #include <cstring>
 #include <cstdlib>

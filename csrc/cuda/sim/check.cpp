@@ -10,7 +10,7 @@
 
 /* ==== reports: what the checks found, each place once, with its line ==== */
 namespace sim {
-enum { MOST_REPORTS = 100 };
+enum { MAX_REPORTS = 100 };
 static std::vector<std::string> reports;
 static std::set<std::pair<std::string, const void *>> seen;
 std::string kernel_name;
@@ -47,7 +47,7 @@ static std::string place_of(const void *address) {
 }
 
 void report(const std::string &what, const void *pc, const void *address) {
-    if (reports.size() >= MOST_REPORTS || !seen.insert({kernel_name + what, pc}).second) return;
+    if (reports.size() >= MAX_REPORTS || !seen.insert({kernel_name + what, pc}).second) return;
     std::string text = kernel_name + ": " + what;
     if (pc) text += " at " + line_of(pc);
     if (in_kernel || pc) {

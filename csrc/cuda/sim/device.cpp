@@ -154,8 +154,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int index) {
     p->uuid.bytes[15] = (char)index;
     p->totalGlobalMem = arena(index).limit;
     p->sharedMemPerBlock = STATIC_SHARED;
-    p->sharedMemPerBlockOptin = MOST_SHARED;
-    p->sharedMemPerMultiprocessor = MOST_SHARED + 1024;
+    p->sharedMemPerBlockOptin = MAX_SHARED;
+    p->sharedMemPerMultiprocessor = MAX_SHARED + 1024;
     p->regsPerBlock = p->regsPerMultiprocessor = 65536;
     p->warpSize = 32;
     p->maxThreadsPerBlock = MAX_THREADS;

@@ -14,7 +14,7 @@
 #endif
 
 namespace sim {
-enum { GUARD = 4096, MOST_ARGUMENTS = 4096, SHARED_GAP = 64 };
+enum { GUARD = 4096, MAX_ARGUMENTS = 4096, SHARED_GAP = 64 };
 enum State { RUNS, AT_BARRIER, AT_WARP, AT_EXCHANGE, DONE };
 struct Thread {
     void *stack; /* where it stopped */
@@ -61,7 +61,7 @@ static uintptr_t stack_of(unsigned i) {
     return stacks + (size_t)i * (STACK + GUARD) + GUARD;
 }
 static void *arguments_of(unsigned i) {
-    return (void *)(stack_of(i) + STACK - MOST_ARGUMENTS);
+    return (void *)(stack_of(i) + STACK - MAX_ARGUMENTS);
 }
 bool is_any_stack(uintptr_t p) {
     return p - stacks < (size_t)MAX_THREADS * (STACK + GUARD);
@@ -159,7 +159,7 @@ const char *shared_variable(uintptr_t p, size_t bytes) {
     return nullptr;
 }
 static void shared_begin(size_t bytes) {
-    const size_t room = 4 * MOST_SHARED;
+    const size_t room = 4 * MAX_SHARED;
     if (!shared.at) {
         shared.at = (uintptr_t)mmap(nullptr, room, PROT_READ | PROT_WRITE,
                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -305,7 +305,7 @@ void cuda_sim_enqueue(const char *name, const void *kernel, dim3 g, dim3 b, size
     const uint64_t count = (uint64_t)b.x * b.y * b.z;
     const int limit = shared_limits.count(kernel) ? shared_limits[kernel] : (int)STATIC_SHARED;
     if (!g.x || !g.y || !g.z || !count || count > MAX_THREADS || b.z > 64 || g.x > 0x7fffffff ||
-        g.y > MAX_GRID_YZ || g.z > MAX_GRID_YZ || bytes > (size_t)limit || n > MOST_ARGUMENTS) {
+        g.y > MAX_GRID_YZ || g.z > MAX_GRID_YZ || bytes > (size_t)limit || n > MAX_ARGUMENTS) {
         kernel_name = name;
         report("a launch that no device can run: an empty one, or one beyond the limits");
         call.end(cudaErrorInvalidConfiguration);
@@ -330,7 +330,7 @@ void cuda_sim_enqueue(const char *name, const void *kernel, dim3 g, dim3 b, size
 cudaError_t cuda_sim_shared_limit(const void *kernel, int bytes) {
     Call call("cudaFuncSetAttribute", cudaErrorInvalidValue);
     if (call.error) return call.error;
-    if (bytes < 0 || bytes > MOST_SHARED) return call.end(cudaErrorInvalidValue);
+    if (bytes < 0 || bytes > MAX_SHARED) return call.end(cudaErrorInvalidValue);
     shared_limits[kernel] = bytes;
     return cudaSuccess;
 }
@@ -356,7 +356,7 @@ void *cuda_sim_shared(const void *key, size_t bytes, size_t align, const char *n
         if (v.key == key) return (void *)v.at;
     const uintptr_t at = (next_variable + align - 1) / align * align;
     static_bytes += bytes;
-    if (static_bytes > STATIC_SHARED || static_bytes + dynamic_bytes > MOST_SHARED) {
+    if (static_bytes > STATIC_SHARED || static_bytes + dynamic_bytes > MAX_SHARED) {
         report("a block with more shared memory than there is");
         abandon(cudaErrorLaunchOutOfResources);
     }

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 namespace sim {
-enum { MOST_DEVICES = 8, GAP = 512 }; /* nothing lies in the gap between two segments */
-static Arena arenas[MOST_DEVICES];
-static int files[MOST_DEVICES];
+enum { MAX_DEVICES = 8, GAP = 512 }; /* nothing lies in the gap between two segments */
+static Arena arenas[MAX_DEVICES];
+static int files[MAX_DEVICES];
 static std::map<uintptr_t, size_t> pinned;
 
 static uintptr_t map(int file, int protection) {

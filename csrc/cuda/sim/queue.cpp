@@ -21,7 +21,7 @@ struct cuda_sim_event {
 };
 
 namespace sim {
-enum { MOST_STREAMS = 1 << 16 };
+enum { MAX_STREAMS = 1 << 16 };
 struct Entry {
     uint32_t op;
     std::function<void()> run;
@@ -201,7 +201,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, i
     Call call("cudaStreamCreateWithPriority", cudaErrorMemoryAllocation);
     if (call.error) return call.error;
     stream_of(nullptr);
-    if (!stream || streams.size() >= MOST_STREAMS) return call.end(cudaErrorInvalidValue);
+    if (!stream || streams.size() >= MAX_STREAMS) return call.end(cudaErrorInvalidValue);
     *stream = stream_new(device, !(flags & cudaStreamNonBlocking), priority);
     return cudaSuccess;
 }

@@ -25,7 +25,7 @@ enum {
     MAX_THREADS = 1024,
     MAX_GRID_YZ = 65535,
     STATIC_SHARED = 48 << 10, /* bytes that a block has without asking */
-    MOST_SHARED = 163 << 10   /* and with: compute capability 8.0 */
+    MAX_SHARED = 163 << 10    /* and with: compute capability 8.0 */
 };
 
 /* ---- order ----

@@ -1,12 +1,12 @@
 /* conv2d by oneDNN: dense float32 in plain layout, any groups. */
 #include "load.h"
-#include "contract/window.h"
+#include "kernel_abi/window.h"
 #include "kernels/shared/conv_read.h"
 
 RL_CHOOSER
 RL_KERNEL(dnnl_conv2d) {
     rl_conv c;
-    if (!rl_conv_read(k, &c) || !rl_is_contiguous(c.in) || !rl_has_vendor(k)) return RL_UNSUPPORTED;
+    if (!rl_conv_read(k, &c) || !rl_is_contiguous(c.in) || !rl_has_onednn(k)) return RL_UNSUPPORTED;
     const rl_window *a = rl_window_of(k);
     int64_t oc = c.groups * c.oc;
     rl_dnnl_spec s = {.kind = RL_DNNL_CONV,

@@ -5,7 +5,7 @@
 RL_CHOOSER
 RL_KERNEL(dnnl_linear) {
     const rl_view *x = rl_in(k, 0), *w = rl_in(k, 1), *bias = rl_in(k, 2), *out = k->out[0];
-    if (!rl_is_plain(x) || w->ndim != 2 || out->numel == 0 || x->numel == 0 || !rl_has_vendor(k))
+    if (!rl_is_plain(x) || w->ndim != 2 || out->numel == 0 || x->numel == 0 || !rl_has_onednn(k))
         return RL_UNSUPPORTED;
     if (bias && (!rl_is_plain(bias) || bias->numel != w->shape[0])) return RL_UNSUPPORTED; /* one for all */
     int64_t n = w->shape[0], depth = w->shape[1], rows = out->numel / n;

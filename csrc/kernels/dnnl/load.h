@@ -9,7 +9,7 @@
  */
 #ifndef RL_KERNELS_DNNL_LOAD_H
 #define RL_KERNELS_DNNL_LOAD_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 /* Any thread may call these, with or without the GIL. */
 void rl_dnnl_offer(const char *path); /* "libdnnl.so.3" or a full name; the first one counts */

@@ -32,7 +32,7 @@ static const rl_factors *lapack_for(const rl_call *k) {
         const rl_view *v = rl_in(k, i);
         if (!v || v->ndim < 2 || !v->numel) continue;
         int64_t rows = v->shape[v->ndim - 2], cols = v->shape[v->ndim - 1];
-        if (rows > RL_LAPACK_MOST || cols > RL_LAPACK_MOST) return NULL;
+        if (rows > RL_LAPACK_MAX || cols > RL_LAPACK_MAX) return NULL;
         if (rows * cols >= RL_LAPACK_ELEMENTS && rows > 1 && cols > 1)
             return v->dtype == RL_F64 ? &rl_lapack_double : v->dtype == RL_F32 ? &rl_lapack_float : NULL;
     }

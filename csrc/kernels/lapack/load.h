@@ -1,11 +1,11 @@
 /* LAPACK at run time: functions that SciPy has pointers to. */
 #ifndef RL_KERNELS_LAPACK_LOAD_H
 #define RL_KERNELS_LAPACK_LOAD_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 /* Matrices of fewer elements stay with our own code; with more rows or columns, LAPACK's work would have more
  * elements than its 32-bit integers count. */
-enum { RL_LAPACK_ELEMENTS = 48 * 48, RL_LAPACK_MOST = 30000 };
+enum { RL_LAPACK_ELEMENTS = 48 * 48, RL_LAPACK_MAX = 30000 };
 /* Function number i: its name ("dgetrf"), the module that has it, and its signature as SciPy writes it, with
  * "d" or "s" in the words of its types. False after the last one. */
 typedef struct {

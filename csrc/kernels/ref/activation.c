@@ -8,8 +8,8 @@
 #define NUMBER_ENTRY(name) FLOAT_ENTRY(name) RL_EACH_INT(RL_ENTRY, name)
 #define TABLE_KERNEL(name, entries)                                                                          \
     RL_KERNEL(ref_##name) {                                                                                  \
-        static const rl_strip strips[RL_NDTYPES] = {entries};                                                \
-        return rl_eltwise(k, 1, strips, NULL);                                                               \
+        static const rl_inner_loop loops[RL_NDTYPES] = {entries};                                            \
+        return rl_eltwise(k, 1, loops, NULL);                                                                \
     }
 RL_EACH_FLOAT(RL_UNARY_KEEP, x_relu, (a < 0 ? 0 : a))
 RL_EACH_INT(RL_UNARY_KEEP, x_relu, (a < 0 ? 0 : a))
@@ -23,8 +23,8 @@ RL_EACH_FLOAT(RL_UNARY_KEEP, x_gelu, (a * (C)0.5 * (1 + erf(a * (C)sqrt_half))))
 RL_EACH_FLOAT(RL_UNARY_KEEP, x_gelu_tanh,
               ((C)0.5 * a * (1 + tanh((C)tanh_scale * (a + (C)0.044715 * a * a * a)))))
 RL_KERNEL(ref_gelu) {
-    static const rl_strip strips[2][RL_NDTYPES] = {{FLOAT_ENTRY(x_gelu)}, {FLOAT_ENTRY(x_gelu_tanh)}};
-    return rl_eltwise(k, 1, strips[k->attr[0] != 0], NULL);
+    static const rl_inner_loop loops[2][RL_NDTYPES] = {{FLOAT_ENTRY(x_gelu)}, {FLOAT_ENTRY(x_gelu_tanh)}};
+    return rl_eltwise(k, 1, loops[k->attr[0] != 0], NULL);
 }
 
 /* ---- with numbers ---- */
@@ -32,9 +32,9 @@ RL_KERNEL(ref_gelu) {
 #define NUMBERS_KERNEL(name, first, second, expr)                                                            \
     RL_EACH_FLOAT(RL_UNARY_KEEP, x_##name, expr)                                                             \
     RL_KERNEL(ref_##name) {                                                                                  \
-        static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_##name)};                                  \
+        static const rl_inner_loop loops[RL_NDTYPES] = {FLOAT_ENTRY(x_##name)};                              \
         rl_numbers numbers = {.d = {first, second}};                                                         \
-        return rl_eltwise(k, 1, strips, &numbers);                                                           \
+        return rl_eltwise(k, 1, loops, &numbers);                                                            \
     }
 #define PLAIN_KERNEL(name, expr) NUMBERS_KERNEL(name, 0, 0, expr)
 
@@ -63,7 +63,8 @@ PLAIN_KERNEL(selu, (a < 0 ? expm1(a) * (C)(selu_alpha * selu_scale) : a * (C)sel
 RL_EACH_FLOAT(RL_UNARY_KEEP, x_threshold, (a <= (C)c->d[0] ? (C)c->d[1] : a))
 RL_EACH_INT(RL_UNARY_KEEP, x_threshold, (a <= c->i[0] ? c->i[1] : a))
 RL_KERNEL(ref_threshold) {
-    static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_threshold) RL_EACH_INT(RL_ENTRY, x_threshold)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {FLOAT_ENTRY(x_threshold)
+                                                        RL_EACH_INT(RL_ENTRY, x_threshold)};
     int dtype = rl_tensor_arg(k, 0)->dtype;
     rl_numbers numbers = {.fault = 0};
     for (int i = 0; i < 2; i++) {
@@ -74,7 +75,7 @@ RL_KERNEL(ref_threshold) {
         else
             rl_row_ints(dtype, (const char *)&element, 0, 1, &numbers.i[i]);
     }
-    return rl_eltwise(k, 1, strips, &numbers);
+    return rl_eltwise(k, 1, loops, &numbers);
 }
 
 rl_status ref_clamp(rl_call *k); /* kernels/ref/math.c */
@@ -89,26 +90,26 @@ RL_KERNEL(ref_hardtanh) {
 RL_EACH_FLOAT(RL_BINARY_KEEP, x_threshold_backward, WHERE_ABOVE)
 RL_EACH_INT(RL_BINARY_KEEP, x_threshold_backward, WHERE_ABOVE)
 RL_KERNEL(ref_threshold_backward) {
-    static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_threshold_backward)
-                                                    RL_EACH_INT(RL_ENTRY, x_threshold_backward)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {FLOAT_ENTRY(x_threshold_backward)
+                                                        RL_EACH_INT(RL_ENTRY, x_threshold_backward)};
     rl_numbers numbers = {.d = {rl_num(k, 2)}};
-    return rl_eltwise(k, 2, strips, &numbers);
+    return rl_eltwise(k, 2, loops, &numbers);
 }
 
 RL_EACH_FLOAT(RL_BINARY_KEEP, x_prelu, (a > 0 ? a : a * b))
 RL_EACH_FLOAT(RL_BINARY_KEEP, x_glu, (a / (1 + exp(-b))))
 
 /* out = strip(x, y) where y is not an argument as it stands */
-static void pair_run(rl_call *k, const rl_strip *strips, const rl_view *x, const rl_view *y) {
-    rl_walk w;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    rl_walk_add(&w, x);
-    rl_walk_add(&w, y);
-    rl_walk_each(k, &w, RL_REF_NS, strips[x->dtype], NULL);
+static void pair_run(rl_call *k, const rl_inner_loop *loops, const rl_view *x, const rl_view *y) {
+    rl_iter w;
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    rl_iter_add(&w, x);
+    rl_iter_add(&w, y);
+    rl_iter_each(k, &w, RL_REF_NS, loops[x->dtype], NULL);
 }
 
 RL_KERNEL(ref_prelu) {
-    static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_prelu)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {FLOAT_ENTRY(x_prelu)};
     const rl_view *x = k->arg[0].u.t;
     rl_view slope = *k->arg[1].u.t;
     int64_t shape[RL_MAX_DIMS], strides[RL_MAX_DIMS];
@@ -120,12 +121,12 @@ RL_KERNEL(ref_prelu) {
         slope.strides = strides;
         slope.ndim = x->ndim;
     }
-    pair_run(k, strips, x, &slope);
+    pair_run(k, loops, x, &slope);
     return RL_OK;
 }
 
 RL_KERNEL(ref_glu) {
-    static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_glu)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {FLOAT_ENTRY(x_glu)};
     const rl_view *out = k->out[0];
     int64_t dim = k->attr[0];
     rl_view half = *k->arg[0].u.t;
@@ -134,7 +135,7 @@ RL_KERNEL(ref_glu) {
     half.numel = out->numel;
     rl_view gate = half;
     gate.offset += out->shape[dim] * half.strides[dim];
-    pair_run(k, strips, &half, &gate);
+    pair_run(k, loops, &half, &gate);
     return RL_OK;
 }
 
@@ -144,7 +145,7 @@ typedef struct {
     double lower, upper;
 } slopes;
 
-#define SLOPE_STRIP(D, T, C, LOAD, STORE, name)                                                              \
+#define SLOPE_LOOP(D, T, C, LOAD, STORE, name)                                                               \
     static void name##_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                \
         const slopes *s = ctx;                                                                               \
         for (int64_t i = 0; i < n; i++) {                                                                    \
@@ -156,7 +157,7 @@ typedef struct {
             *(T *)(p[0] + i * step[0]) = STORE(x);                                                           \
         }                                                                                                    \
     }
-RL_EACH_FLOAT(SLOPE_STRIP, x_slope)
+RL_EACH_FLOAT(SLOPE_LOOP, x_slope)
 
 /* Through memory: GCC 12 loses a pair of casts to float and back when it makes a vector of them. */
 static double as_float(double x) {
@@ -168,13 +169,13 @@ static double as_float(double x) {
 RL_EACH_FLOAT(RL_UNARY_KEEP, x_leak, (a > 0 ? a : a * (C)c->d[0]))
 
 RL_KERNEL(ref_rrelu) {
-    static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_leak)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {FLOAT_ENTRY(x_leak)};
     const rl_view *x = k->arg[0].u.t;
-    static const rl_strip drawn[RL_NDTYPES] = {FLOAT_ENTRY(x_slope)};
+    static const rl_inner_loop drawn[RL_NDTYPES] = {FLOAT_ENTRY(x_slope)};
     slopes s = {.lower = rl_num(k, 1), .upper = rl_num(k, 2)};
     if (!k->arg[3].u.i) {
         rl_numbers numbers = {.d = {(s.lower + s.upper) / 2}};
-        return rl_eltwise(k, 1, strips, &numbers);
+        return rl_eltwise(k, 1, loops, &numbers);
     }
     if (k->arg[4].tag != RL_RNG)
         return rl_fail(k, RL_RUNTIME, "a random operator was called without a generator");
@@ -183,11 +184,11 @@ RL_KERNEL(ref_rrelu) {
         s.lower = as_float(s.lower);
         s.upper = as_float(s.upper);
     }
-    rl_walk w;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    rl_walk_add(&w, x);
-    rl_walk_merge(&w);
-    rl_walk_range(&w, 0, w.numel, drawn[x->dtype], &s); /* a generator is a sequence: never in parallel */
+    rl_iter w;
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    rl_iter_add(&w, x);
+    rl_iter_merge(&w);
+    rl_iter_range(&w, 0, w.numel, drawn[x->dtype], &s); /* a generator is a sequence: never in parallel */
     return RL_OK;
 }
 
@@ -228,7 +229,7 @@ RL_EACH_FLOAT(RL_BINARY_KEEP, back_gelu_tanh, ({
                   a *((C)0.5 * (1 + t) + (C)0.5 * b * (1 - t * t) * inner);
               }))
 RL_KERNEL(ref_gelu_backward) {
-    static const rl_strip strips[2][RL_NDTYPES] = {{RL_EACH_FLOAT(RL_ENTRY, back_gelu)},
-                                                   {RL_EACH_FLOAT(RL_ENTRY, back_gelu_tanh)}};
-    return rl_eltwise(k, 2, strips[k->attr[0] != 0], NULL);
+    static const rl_inner_loop loops[2][RL_NDTYPES] = {{RL_EACH_FLOAT(RL_ENTRY, back_gelu)},
+                                                       {RL_EACH_FLOAT(RL_ENTRY, back_gelu_tanh)}};
+    return rl_eltwise(k, 2, loops[k->attr[0] != 0], NULL);
 }

@@ -9,7 +9,7 @@ typedef struct {
 static const uint32_t ONE = 0x3f800000;
 
 /* several threads may find something: all store the same */
-#define UNSCALE_STRIP(D, T, C, LOAD, STORE, unused)                                                          \
+#define UNSCALE_LOOP(D, T, C, LOAD, STORE, unused)                                                           \
     static void unscale_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {               \
         const unscale_numbers *u = ctx;                                                                      \
         const C factor = (C)u->factor;                                                                       \
@@ -31,18 +31,18 @@ static const uint32_t ONE = 0x3f800000;
         }                                                                                                    \
         if (bad) __atomic_store_n(u->found, ONE, __ATOMIC_RELAXED);                                          \
     }
-RL_EACH_FLOAT(UNSCALE_STRIP, )
-static const rl_strip unscale_strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, unscale)};
+RL_EACH_FLOAT(UNSCALE_LOOP, )
+static const rl_inner_loop unscale_loops[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, unscale)};
 
 /* (grads, found_inf, inv_scale) */
 RL_KERNEL(ref_amp_unscale) {
-    const rl_slot *grads = &k->arg[0];
+    const rl_value *grads = &k->arg[0];
     const unscale_numbers u = {*(const float *)rl_const_data(rl_in(k, 2)), rl_data(rl_in(k, 1), RL_WRITE)};
     for (int i = 0; i < grads->n; i++) {
-        rl_walk w;
-        rl_walk_begin(&w, grads->u.ts[i], RL_WRITE);
-        rl_walk_merge(&w);
-        rl_walk_parallel(k, &w, RL_REF_NS, unscale_strips[grads->u.ts[i]->dtype], &u);
+        rl_iter w;
+        rl_iter_begin(&w, grads->u.ts[i], RL_WRITE);
+        rl_iter_merge(&w);
+        rl_iter_parallel(k, &w, RL_REF_NS, unscale_loops[grads->u.ts[i]->dtype], &u);
     }
     return RL_OK;
 }

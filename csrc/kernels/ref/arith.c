@@ -9,16 +9,16 @@ static bool is_wide_number(const rl_view *v, int dtype) {
     return (dtype == RL_F16 || dtype == RL_BF16) && v->dtype == RL_F32 && v->numel == 1;
 }
 
-static rl_status through_floats(rl_call *k, rl_strip strip, rl_numbers *numbers) {
+static rl_status through_floats(rl_call *k, rl_inner_loop loop, rl_numbers *numbers) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
-    rl_walk in, middle, back;
+    rl_iter in, middle, back;
     rl_cast_pair widen = {RL_F32, x->dtype}, narrow = {out->dtype, RL_F32};
     int64_t stride = sizeof(float);
     char *floats = k->svc->scratch(k, RL_COUNT(out->numel), sizeof(float));
     if (!floats) return RL_FAIL;
-    rl_walk_begin(&back, out, RL_WRITE);
-    rl_walk_begin(&in, out, RL_WRITE);
-    rl_walk_add(&in, x);
+    rl_iter_begin(&back, out, RL_WRITE);
+    rl_iter_begin(&in, out, RL_WRITE);
+    rl_iter_add(&in, x);
     in.base[0] = back.base[1] = floats;
     back.nops = 2;
     for (int d = in.ndim - 1; d >= 0; d--) {
@@ -31,26 +31,26 @@ static rl_status through_floats(rl_call *k, rl_strip strip, rl_numbers *numbers)
     middle.nops = 3;
     middle.base[1] = floats;
     middle.base[2] = rl_data(k->arg[1].u.t, RL_READ);
-    rl_walk *each[] = {&in, &middle, &back};
-    for (int i = 0; i < 3; i++) rl_walk_merge(each[i]);
-    rl_walk_parallel(k, &in, RL_REF_NS, rl_strip_between(RL_F32, x->dtype), &widen);
-    rl_walk_parallel(k, &middle, RL_REF_NS, strip, numbers);
-    rl_walk_parallel(k, &back, RL_REF_NS, rl_strip_between(out->dtype, RL_F32), &narrow);
+    rl_iter *each[] = {&in, &middle, &back};
+    for (int i = 0; i < 3; i++) rl_iter_merge(each[i]);
+    rl_iter_parallel(k, &in, RL_REF_NS, rl_inner_loop_between(RL_F32, x->dtype), &widen);
+    rl_iter_parallel(k, &middle, RL_REF_NS, loop, numbers);
+    rl_iter_parallel(k, &back, RL_REF_NS, rl_inner_loop_between(out->dtype, RL_F32), &narrow);
     return RL_OK;
 }
 
 RL_CHOOSER
-rl_status rl_eltwise(rl_call *k, int n_in, const rl_strip *strips, rl_numbers *numbers) {
-    rl_walk w;
+rl_status rl_eltwise(rl_call *k, int n_in, const rl_inner_loop *loops, rl_numbers *numbers) {
+    rl_iter w;
     rl_numbers none = {.fault = 0};
     int dtype = rl_tensor_arg(k, 0)->dtype;
     RL_UNREACHED("the declarations name no dtype without a strip")
-    if (!strips[dtype]) return RL_UNSUPPORTED;
+    if (!loops[dtype]) return RL_UNSUPPORTED;
     if (!numbers) numbers = &none;
-    if (n_in == 2 && is_wide_number(k->arg[1].u.t, dtype)) return through_floats(k, strips[RL_F32], numbers);
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    for (int i = 0; i < n_in; i++) rl_walk_add(&w, k->arg[i].u.t);
-    rl_walk_each(k, &w, RL_REF_NS, strips[dtype], numbers);
+    if (n_in == 2 && is_wide_number(k->arg[1].u.t, dtype)) return through_floats(k, loops[RL_F32], numbers);
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    for (int i = 0; i < n_in; i++) rl_iter_add(&w, k->arg[i].u.t);
+    rl_iter_each(k, &w, RL_REF_NS, loops[dtype], numbers);
     if (numbers->fault) return rl_fail(k, RL_RUNTIME, "ZeroDivisionError");
     return RL_OK;
 }
@@ -63,12 +63,12 @@ static int64_t division_fault(const rl_numbers *c) {
 
 static rl_status alpha_read(rl_call *k, int arg, rl_numbers *numbers) {
     int dtype = rl_tensor_arg(k, 0)->dtype;
-    const rl_slot *alpha = &k->arg[arg];
+    const rl_value *alpha = &k->arg[arg];
     numbers->d[0] = alpha->tag == RL_NONE ? 1 : rl_num(k, arg);
     numbers->i[0] = alpha->tag == RL_NONE ? 1 : rl_int(k, arg);
     if (dtype == RL_F16) numbers->d[0] = rl_from_half(rl_to_half((float)numbers->d[0]));
     if (dtype == RL_BF16) numbers->d[0] = rl_from_bfloat(rl_to_bfloat((float)numbers->d[0]));
-    if (alpha->tag == RL_TRUTH && dtype != RL_BOOL)
+    if (alpha->tag == RL_BOOLEAN && dtype != RL_BOOL)
         return rl_fail(k, RL_RUNTIME, "Boolean alpha only supported for Boolean results.");
     if (alpha->tag == RL_FLOAT && !rl_is_float(dtype))
         return rl_fail(k, RL_RUNTIME,
@@ -97,24 +97,24 @@ RL_JUST_BOOL(RL_BINARY_KEEP, minimum, (a && b))
     RL_EACH_FLOAT(RL_ENTRY, name) RL_EACH_INT(RL_ENTRY, name) RL_JUST_BOOL(RL_ENTRY, name)
 #define NUMBER_ENTRY(name) RL_EACH_FLOAT(RL_ENTRY, name) RL_EACH_INT(RL_ENTRY, name)
 
-rl_strip rl_strip_combine(int join, int dtype) {
-    static const rl_strip strips[][RL_NDTYPES] = {[RL_JOIN_ADD] = {EVERY_ENTRY(add)},
-                                                  [RL_JOIN_MUL] = {EVERY_ENTRY(mul)},
-                                                  [RL_JOIN_MAX] = {EVERY_ENTRY(maximum)},
-                                                  [RL_JOIN_MIN] = {EVERY_ENTRY(minimum)},
-                                                  [RL_JOIN_MEAN] = {EVERY_ENTRY(add)}};
-    return strips[join][dtype];
+rl_inner_loop rl_inner_loop_combine(int join, int dtype) {
+    static const rl_inner_loop loops[][RL_NDTYPES] = {[RL_JOIN_ADD] = {EVERY_ENTRY(add)},
+                                                      [RL_JOIN_MUL] = {EVERY_ENTRY(mul)},
+                                                      [RL_JOIN_MAX] = {EVERY_ENTRY(maximum)},
+                                                      [RL_JOIN_MIN] = {EVERY_ENTRY(minimum)},
+                                                      [RL_JOIN_MEAN] = {EVERY_ENTRY(add)}};
+    return loops[join][dtype];
 }
 
 RL_KERNEL(ref_add) {
-    static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(add)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {EVERY_ENTRY(add)};
     rl_numbers numbers = {.fault = 0};
     if (alpha_read(k, 2, &numbers) != RL_OK) return RL_FAIL;
-    return rl_eltwise(k, 2, strips, &numbers);
+    return rl_eltwise(k, 2, loops, &numbers);
 }
 
 RL_KERNEL(ref_sub) {
-    static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(sub)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {NUMBER_ENTRY(sub)};
     rl_numbers numbers = {.fault = 0};
     if (rl_tensor_arg(k, 0)->dtype == RL_BOOL)
         return rl_fail(
@@ -122,20 +122,20 @@ RL_KERNEL(ref_sub) {
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
             "`logical_xor()` operator instead.");
     if (alpha_read(k, 2, &numbers) != RL_OK) return RL_FAIL;
-    return rl_eltwise(k, 2, strips, &numbers);
+    return rl_eltwise(k, 2, loops, &numbers);
 }
 
 RL_KERNEL(ref_rsub) { /* other + -alpha * input */
-    static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(rsub)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {NUMBER_ENTRY(rsub)};
     rl_numbers numbers = {.fault = 0};
     if (alpha_read(k, 2, &numbers) != RL_OK) return RL_FAIL;
-    return rl_eltwise(k, 2, strips, &numbers);
+    return rl_eltwise(k, 2, loops, &numbers);
 }
 
 #define TABLE_KERNEL(name, entries)                                                                          \
     RL_KERNEL(ref_##name) {                                                                                  \
-        static const rl_strip strips[RL_NDTYPES] = {entries(name)};                                          \
-        return rl_eltwise(k, 2, strips, NULL);                                                               \
+        static const rl_inner_loop loops[RL_NDTYPES] = {entries(name)};                                      \
+        return rl_eltwise(k, 2, loops, NULL);                                                                \
     }
 TABLE_KERNEL(mul, EVERY_ENTRY)
 TABLE_KERNEL(maximum, EVERY_ENTRY)
@@ -178,7 +178,7 @@ static int64_t int_modulo(int64_t a, int64_t b) {
 RL_EACH_FLOAT(RL_BINARY_KEEP, true_div, a / b)
 /* halves round the quotient before they cut it */
 #define CUT_QUOTIENT(D, T, C, LOAD, STORE, name)                                                             \
-    RL_BINARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE, trunc(LOAD(STORE(a / b))))
+    RL_BINARY_LOOP(D, T, C, LOAD, STORE, name, T, STORE, trunc(LOAD(STORE(a / b))))
 RL_EACH_FLOAT(CUT_QUOTIENT, trunc_div)
 RL_EACH_INT(RL_BINARY_KEEP, trunc_div, (b ? int_trunc_div(a, b) : division_fault(c)))
 RL_EACH_FLOAT(RL_BINARY_KEEP, floor_divide, FLOOR_DIV(a, b))
@@ -192,7 +192,7 @@ TABLE_KERNEL(floor_divide, NUMBER_ENTRY)
 TABLE_KERNEL(remainder, NUMBER_ENTRY)
 
 RL_KERNEL(ref_div) {
-    static const rl_strip by_mode[3][RL_NDTYPES] = {
+    static const rl_inner_loop by_mode[3][RL_NDTYPES] = {
         {RL_EACH_FLOAT(RL_ENTRY, true_div)}, {NUMBER_ENTRY(trunc_div)}, {NUMBER_ENTRY(floor_divide)}};
     int mode = (int)k->attr[0];
     if (rl_tensor_arg(k, 0)->dtype == RL_BOOL)
@@ -220,11 +220,11 @@ RL_EACH_FLOAT(RL_UNARY_KEEP, power_minus_half, 1 / sqrt(a))
 RL_EACH_FLOAT(RL_UNARY_KEEP, power_minus_1, 1 / a)
 RL_EACH_FLOAT(RL_UNARY_KEEP, power_minus_2, 1 / (a * a))
 
-static const rl_strip *special_power(double exponent) {
+static const rl_inner_loop *special_power(double exponent) {
 #define SPECIAL(value, name)                                                                                 \
     if (exponent == (value)) {                                                                               \
-        static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, name)};                          \
-        return strips;                                                                                       \
+        static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, name)};                      \
+        return loops;                                                                                        \
     }
     SPECIAL(2, power_2)
     SPECIAL(3, power_3)
@@ -237,27 +237,27 @@ static const rl_strip *special_power(double exponent) {
 }
 
 RL_KERNEL(ref_pow) {
-    static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(power)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {NUMBER_ENTRY(power)};
     const rl_view *x = k->arg[0].u.t, *exponent = k->arg[1].u.t;
     if (x->dtype == RL_BOOL) return rl_fail(k, RL_NOTIMPL, "\"pow\" not implemented for 'Bool'");
     if (exponent->ndim == 0 && exponent->numel == 1 && x->ndim) {
         double value = rl_row_double(exponent->dtype, rl_const_data(exponent));
         if (rl_is_float(x->dtype)) {
-            const rl_strip *special = special_power(value);
+            const rl_inner_loop *special = special_power(value);
             if (special) return rl_eltwise(k, 1, special, NULL);
         } else if (value < 0) {
             return rl_fail(k, RL_RUNTIME, "Integers to negative integer powers are not allowed.");
         }
     }
-    return rl_eltwise(k, 2, strips, NULL);
+    return rl_eltwise(k, 2, loops, NULL);
 }
 
 /* ---- two operands of one dtype, element by element: what the C library has, and its kin ---- */
 #define FLOAT_ENTRY(name) RL_EACH_FLOAT(RL_ENTRY, name)
 #define PAIR_KERNEL(name, entries)                                                                           \
     RL_KERNEL(ref_##name) {                                                                                  \
-        static const rl_strip strips[RL_NDTYPES] = {entries(name)};                                          \
-        return rl_eltwise(k, 2, strips, NULL);                                                               \
+        static const rl_inner_loop loops[RL_NDTYPES] = {entries(name)};                                      \
+        return rl_eltwise(k, 2, loops, NULL);                                                                \
     }
 #define FLOAT_PAIR(name, expr)                                                                               \
     RL_EACH_FLOAT(RL_BINARY_KEEP, name, expr)                                                                \
@@ -284,10 +284,10 @@ FLOAT_PAIR(logaddexp2, LOG_ADD_2(a, b))
 FLOAT_PAIR(xlogy, (b != b ? b : a == 0 ? 0 : a * log(b)))
 
 /* by whole powers of two it is exact where the result is, whatever that power alone would be */
-static int whole_power(double b) {
+static int integer_power(double b) {
     return b > 5000 ? 5000 : b < -5000 ? -5000 : (int)b;
 }
-FLOAT_PAIR(ldexp, (b == trunc(b) ? ldexp(a, whole_power((double)b)) : a * exp2(b)))
+FLOAT_PAIR(ldexp, (b == trunc(b) ? ldexp(a, integer_power((double)b)) : a * exp2(b)))
 
 /* ---- the next float: one step of the bits, which count the size of either sign up ---- */
 #define NEXT(D, T, U, C, LOAD, sign)                                                                         \
@@ -302,7 +302,7 @@ FLOAT_PAIR(ldexp, (b == trunc(b) ? ldexp(a, whole_power((double)b)) : a * exp2(b
         memcpy(&a, &bits, sizeof bits);                                                                      \
         return a;                                                                                            \
     }                                                                                                        \
-    RL_BINARY_STRIP(D, T, T, RL_AS_IS, RL_AS_IS, nextafter, T, RL_AS_IS, next_##D(a, b))
+    RL_BINARY_LOOP(D, T, T, RL_AS_IS, RL_AS_IS, nextafter, T, RL_AS_IS, next_##D(a, b))
 NEXT(F16, rl_half, uint16_t, float, rl_from_half, 0x8000u)
 NEXT(F32, float, uint32_t, float, RL_AS_IS, 0x80000000u)
 NEXT(F64, double, uint64_t, double, RL_AS_IS, 0x8000000000000000u)
@@ -315,8 +315,8 @@ PAIR_KERNEL(nextafter, FLOAT_ENTRY)
     RL_EACH_INT(RL_BINARY_BOOL, name, expr)                                                                  \
     RL_JUST_BOOL(RL_BINARY_BOOL, name, expr)                                                                 \
     RL_KERNEL(ref_##name) {                                                                                  \
-        static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(name)};                                      \
-        return rl_eltwise(k, 2, strips, NULL);                                                               \
+        static const rl_inner_loop loops[RL_NDTYPES] = {EVERY_ENTRY(name)};                                  \
+        return rl_eltwise(k, 2, loops, NULL);                                                                \
     }
 COMPARISON(eq, (a == b))
 COMPARISON(ne, (a != b))
@@ -332,17 +332,17 @@ RL_EACH_FLOAT(RL_UNARY_BOOL, x_logical_not, (a == 0))
 RL_EACH_INT(RL_UNARY_BOOL, x_logical_not, (a == 0))
 RL_JUST_BOOL(RL_UNARY_BOOL, x_logical_not, (a == 0))
 RL_KERNEL(ref_logical_not) {
-    static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(x_logical_not)};
-    return rl_eltwise(k, 1, strips, NULL);
+    static const rl_inner_loop loops[RL_NDTYPES] = {EVERY_ENTRY(x_logical_not)};
+    return rl_eltwise(k, 1, loops, NULL);
 }
 
 #define BITWISE(name, expr)                                                                                  \
     RL_EACH_INT(RL_BINARY_KEEP, name, expr)                                                                  \
     RL_JUST_BOOL(RL_BINARY_KEEP, name, expr)                                                                 \
     RL_KERNEL(ref_##name) {                                                                                  \
-        static const rl_strip strips[RL_NDTYPES] = {RL_EACH_INT(RL_ENTRY, name)                              \
-                                                        RL_JUST_BOOL(RL_ENTRY, name)};                       \
-        return rl_eltwise(k, 2, strips, NULL);                                                               \
+        static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_INT(RL_ENTRY, name)                          \
+                                                            RL_JUST_BOOL(RL_ENTRY, name)};                   \
+        return rl_eltwise(k, 2, loops, NULL);                                                                \
     }
 BITWISE(bitwise_and, (a & b))
 BITWISE(bitwise_or, (a | b))
@@ -351,8 +351,9 @@ BITWISE(bitwise_xor, (a ^ b))
 RL_EACH_INT(RL_UNARY_KEEP, x_not, ~a)
 RL_JUST_BOOL(RL_UNARY_KEEP, x_not, !a)
 RL_KERNEL(ref_bitwise_not) {
-    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_INT(RL_ENTRY, x_not) RL_JUST_BOOL(RL_ENTRY, x_not)};
-    return rl_eltwise(k, 1, strips, NULL);
+    static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_INT(RL_ENTRY, x_not)
+                                                        RL_JUST_BOOL(RL_ENTRY, x_not)};
+    return rl_eltwise(k, 1, loops, NULL);
 }
 
 /* ---- equal: are two whole tensors the same? ---- */
@@ -368,16 +369,16 @@ RL_EACH_INT(DIFFERS, differs)
 DIFFERS(BOOL, uint8_t, int64_t, !!, , differs)
 
 RL_KERNEL(ref_equal) {
-    static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(differs)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {EVERY_ENTRY(differs)};
     rl_numbers found = {.fault = 0};
     uint8_t *out = rl_data(k->out[0], RL_WRITE);
     const rl_view *a = k->arg[0].u.t, *b = k->arg[1].u.t;
     if (k->attr[0]) {
-        rl_walk w;
-        rl_walk_begin(&w, a, RL_READ);
-        rl_walk_add(&w, b);
-        rl_walk_merge(&w);
-        rl_walk_parallel(k, &w, RL_REF_NS, strips[a->dtype], &found);
+        rl_iter w;
+        rl_iter_begin(&w, a, RL_READ);
+        rl_iter_add(&w, b);
+        rl_iter_merge(&w);
+        rl_iter_parallel(k, &w, RL_REF_NS, loops[a->dtype], &found);
     }
     *out = k->attr[0] && !found.fault;
     return RL_OK;
@@ -386,17 +387,17 @@ RL_KERNEL(ref_equal) {
 /* ---- two whole numbers: shifts and divisors ---- */
 #define INT_KERNEL(name)                                                                                     \
     RL_KERNEL(ref_##name) {                                                                                  \
-        static const rl_strip strips[RL_NDTYPES] = {RL_EACH_INT(RL_ENTRY, name)};                            \
-        return rl_eltwise(k, 2, strips, NULL);                                                               \
+        static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_INT(RL_ENTRY, name)};                        \
+        return rl_eltwise(k, 2, loops, NULL);                                                                \
     }
 
 /* ---- shifts: by any number, as if bit by bit; a shift to the left by less than 0 leaves nothing ---- */
 #define LEFT(D, T, C, LOAD, STORE, name)                                                                     \
-    RL_BINARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE,                                                    \
-                    (b < 0 || b >= 8 * (int64_t)sizeof(T) ? 0 : (int64_t)((uint64_t)a << b)))
+    RL_BINARY_LOOP(D, T, C, LOAD, STORE, name, T, STORE,                                                     \
+                   (b < 0 || b >= 8 * (int64_t)sizeof(T) ? 0 : (int64_t)((uint64_t)a << b)))
 #define RIGHT(D, T, C, LOAD, STORE, name)                                                                    \
-    RL_BINARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE,                                                    \
-                    (a >> (b < 0 || b >= 8 * (int64_t)sizeof(T) ? 63 : b)))
+    RL_BINARY_LOOP(D, T, C, LOAD, STORE, name, T, STORE,                                                     \
+                   (a >> (b < 0 || b >= 8 * (int64_t)sizeof(T) ? 63 : b)))
 RL_EACH_INT(LEFT, bitwise_left_shift)
 RL_EACH_INT(RIGHT, bitwise_right_shift)
 INT_KERNEL(bitwise_left_shift)
@@ -433,13 +434,13 @@ static int64_t multiple(int64_t a, int64_t b, bool wide) {
 }
 RL_EACH_INT(RL_BINARY_KEEP, gcd, divisor(a, b))
 #define MULTIPLE(D, T, C, LOAD, STORE, name)                                                                 \
-    RL_BINARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE, multiple(a, b, sizeof(T) == 8))
+    RL_BINARY_LOOP(D, T, C, LOAD, STORE, name, T, STORE, multiple(a, b, sizeof(T) == 8))
 RL_EACH_INT(MULTIPLE, lcm)
 INT_KERNEL(gcd)
 INT_KERNEL(lcm)
 
 /* ---- three operands: output, a, b, third; and what a mask chooses ---- */
-#define THREE_STRIP(D, T, C_, LOAD, STORE, name, expr)                                                       \
+#define THREE_LOOP(D, T, C_, LOAD, STORE, name, expr)                                                        \
     static void name##_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                \
         typedef C_ C;                                                                                        \
         const rl_numbers *c = ctx;                                                                           \
@@ -452,27 +453,27 @@ INT_KERNEL(lcm)
     }
 /* from the nearer end, so that weight 1 gives just b */
 #define BLEND(a, b, w) (fabs(w) < (C)0.5 ? (a) + (w) * ((b) - (a)) : (b) - ((b) - (a)) * (1 - (w)))
-RL_EACH_FLOAT(THREE_STRIP, lerp, BLEND(a, b, third))
+RL_EACH_FLOAT(THREE_LOOP, lerp, BLEND(a, b, third))
 RL_EACH_FLOAT(RL_BINARY_KEEP, lerp_by, BLEND(a, b, (C)c->d[0]))
-RL_EACH_FLOAT(THREE_STRIP, addcmul, (a + (C)c->d[0] * b * third))
-RL_EACH_INT(THREE_STRIP, addcmul, RL_WRAP(a, +, RL_WRAP(RL_WRAP(c->i[0], *, b), *, third)))
-RL_EACH_FLOAT(THREE_STRIP, addcdiv, (a + (C)c->d[0] * b / third))
+RL_EACH_FLOAT(THREE_LOOP, addcmul, (a + (C)c->d[0] * b * third))
+RL_EACH_INT(THREE_LOOP, addcmul, RL_WRAP(a, +, RL_WRAP(RL_WRAP(c->i[0], *, b), *, third)))
+RL_EACH_FLOAT(THREE_LOOP, addcdiv, (a + (C)c->d[0] * b / third))
 
 RL_CHOOSER
-static rl_status three_run(rl_call *k, const rl_strip *strips, const rl_numbers *numbers) {
-    rl_walk w;
+static rl_status three_run(rl_call *k, const rl_inner_loop *loops, const rl_numbers *numbers) {
+    rl_iter w;
     int dtype = rl_tensor_arg(k, 0)->dtype;
     RL_UNREACHED("the declarations name no dtype without a strip")
-    if (!strips[dtype]) return RL_UNSUPPORTED;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    for (int i = 0; i < 3; i++) rl_walk_add(&w, k->arg[i].u.t);
-    rl_walk_each(k, &w, RL_REF_NS, strips[dtype], numbers);
+    if (!loops[dtype]) return RL_UNSUPPORTED;
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    for (int i = 0; i < 3; i++) rl_iter_add(&w, k->arg[i].u.t);
+    rl_iter_each(k, &w, RL_REF_NS, loops[dtype], numbers);
     return RL_OK;
 }
 
 RL_KERNEL(ref_lerp) {
-    static const rl_strip each[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, lerp)},
-                          by[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, lerp_by)};
+    static const rl_inner_loop each[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, lerp)},
+                               by[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, lerp_by)};
     const rl_view *weight = rl_in(k, 2);
     if (weight && weight->ndim) return three_run(k, each, NULL);
     rl_numbers numbers = {.d = {weight ? rl_row_double(weight->dtype, rl_const_data(weight)) : rl_num(k, 2)}};
@@ -480,20 +481,20 @@ RL_KERNEL(ref_lerp) {
 }
 
 RL_KERNEL(ref_addcmul) {
-    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, addcmul)
-                                                    RL_EACH_INT(RL_ENTRY, addcmul)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, addcmul)
+                                                        RL_EACH_INT(RL_ENTRY, addcmul)};
     rl_numbers numbers = {.d = {rl_num(k, 3)}, .i = {rl_int(k, 3)}};
-    return three_run(k, strips, &numbers);
+    return three_run(k, loops, &numbers);
 }
 
 RL_KERNEL(ref_addcdiv) {
-    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, addcdiv)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, addcdiv)};
     rl_numbers numbers = {.d = {rl_num(k, 3)}};
-    return three_run(k, strips, &numbers);
+    return three_run(k, loops, &numbers);
 }
 
 /* ---- chosen by a mask: operands out, mask, where true, where false ---- */
-#define SELECT_STRIP(bits)                                                                                   \
+#define SELECT_LOOP(bits)                                                                                    \
     static void select_##bits(char *const *p, const int64_t *step, int64_t n, const void *ctx) {             \
         typedef uint##bits##_t T;                                                                            \
         (void)ctx;                                                                                           \
@@ -502,19 +503,19 @@ RL_KERNEL(ref_addcdiv) {
             *(T *)(p[0] + i * step[0]) = p[1][i * step[1]] ? yes : no;                                       \
         }                                                                                                    \
     }
-SELECT_STRIP(8)
-SELECT_STRIP(16)
-SELECT_STRIP(32)
-SELECT_STRIP(64)
+SELECT_LOOP(8)
+SELECT_LOOP(16)
+SELECT_LOOP(32)
+SELECT_LOOP(64)
 
-rl_strip rl_strip_select(int64_t item) {
+rl_inner_loop rl_inner_loop_select(int64_t item) {
     return item == 8 ? select_64 : item == 4 ? select_32 : item == 2 ? select_16 : select_8;
 }
 
 RL_KERNEL(ref_where) {
-    rl_walk w;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    for (int i = 0; i < 3; i++) rl_walk_add(&w, k->arg[i].u.t);
-    rl_walk_each(k, &w, RL_REF_NS, rl_strip_select(rl_itemsize(k->out[0]->dtype)), NULL);
+    rl_iter w;
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    for (int i = 0; i < 3; i++) rl_iter_add(&w, k->arg[i].u.t);
+    rl_iter_each(k, &w, RL_REF_NS, rl_inner_loop_select(rl_itemsize(k->out[0]->dtype)), NULL);
     return RL_OK;
 }

@@ -15,7 +15,7 @@ RL_EACH_INT(RL_UNARY_KEEP, x_clamp,
 
 /* low, high: the arguments that hold the bounds, 0 for none */
 static rl_status clamp_run(rl_call *k, int low, int high) {
-    static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(x_clamp)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {NUMBER_ENTRY(x_clamp)};
     rl_numbers numbers = {.d = {-INFINITY, INFINITY}, .i = {INT64_MIN, INT64_MAX}};
     const int dtype = rl_tensor_arg(k, 0)->dtype, at[] = {low, high};
     for (int i = 0; i < 2; i++) {
@@ -28,7 +28,7 @@ static rl_status clamp_run(rl_call *k, int low, int high) {
             rl_row_ints(dtype, (const char *)&element, 0, 1, &numbers.i[i]);
         if (numbers.d[i] != numbers.d[i]) return rl_view_fill(k, k->out[0], &element);
     }
-    return rl_eltwise(k, 1, strips, &numbers);
+    return rl_eltwise(k, 1, loops, &numbers);
 }
 RL_KERNEL(ref_clamp) { /* hardtanh, too */
     return clamp_run(k, 1, 2);
@@ -58,15 +58,15 @@ RL_EACH_FLOAT(BETWEEN, between)
 RL_EACH_INT(BETWEEN, between)
 
 static rl_status limit_run(rl_call *k, const rl_view *low, const rl_view *high) {
-    static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(between)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {NUMBER_ENTRY(between)};
     const int dtype = rl_tensor_arg(k, 0)->dtype;
-    rl_walk w;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    rl_walk_add(&w, k->arg[0].u.t);
-    rl_walk_add(&w, low ? low : high);
-    if (low && high) rl_walk_add(&w, high);
-    const rl_strip one = rl_strip_combine(low ? RL_JOIN_MAX : RL_JOIN_MIN, dtype);
-    rl_walk_each(k, &w, RL_REF_NS, low && high ? strips[dtype] : one, NULL);
+    rl_iter w;
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    rl_iter_add(&w, k->arg[0].u.t);
+    rl_iter_add(&w, low ? low : high);
+    if (low && high) rl_iter_add(&w, high);
+    const rl_inner_loop one = rl_inner_loop_combine(low ? RL_JOIN_MAX : RL_JOIN_MIN, dtype);
+    rl_iter_each(k, &w, RL_REF_NS, low && high ? loops[dtype] : one, NULL);
     return RL_OK;
 }
 RL_KERNEL(ref_clamp_tensor) {

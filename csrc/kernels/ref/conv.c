@@ -1,5 +1,5 @@
 /* Convolutions of one to three dimensions, transposed ones, and their gradients. */
-#include "contract/window.h"
+#include "kernel_abi/window.h"
 #include "gemm.h"
 #include <string.h>
 
@@ -59,7 +59,7 @@ static void rl_conv_nd_read(const rl_call *k, const rl_view *x, const rl_view *w
 
 typedef struct {
     rl_conv_nd c;
-    rl_walk weight; /* a row of weights: channels and the kernel's places */
+    rl_iter weight; /* a row of weights: channels and the kernel's places */
 } forward_job;
 typedef struct {
     int dtype;
@@ -67,20 +67,20 @@ typedef struct {
     int64_t at;
 } weight_line;
 
-static void weight_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void weight_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     weight_line *line = (weight_line *)ctx;
     rl_panel_row(line->dtype, p[0], step[0], n, line->panel, line->at);
     line->at += n;
 }
 
-static void conv_pack_a(const rl_product *p, int64_t batch, int64_t row, int64_t rows, int64_t depth,
+static void conv_pack_a(const rl_ref_gemm *p, int64_t batch, int64_t row, int64_t rows, int64_t depth,
                         int64_t n, void *panel) {
     const forward_job *job = p->operands;
-    rl_walk w = job->weight;
+    rl_iter w = job->weight;
     for (int64_t r = 0; r < rows; r++) {
         weight_line line = {p->dtype, panel, r * RL_PANEL_DEPTH};
         w.base[0] = job->weight.base[0] + (batch % job->c.groups * p->rows + row + r) * job->c.w_row;
-        rl_walk_range(&w, depth, depth + n, weight_strip, &line);
+        rl_iter_range(&w, depth, depth + n, weight_loop, &line);
     }
 }
 
@@ -92,7 +92,7 @@ static void inside(const rl_conv_nd *c, int64_t offset, int64_t *from, int64_t *
     if (*to > end) *to = end;
 }
 
-static void conv_pack_b(const rl_product *p, int64_t batch, int64_t depth, int64_t n, int64_t col,
+static void conv_pack_b(const rl_ref_gemm *p, int64_t batch, int64_t depth, int64_t n, int64_t col,
                         int64_t cols, void *panel) {
     const rl_conv_nd *c = &((const forward_job *)p->operands)->c;
     const char *x = c->x + batch / c->groups * c->x_batch + batch % c->groups * c->channels * c->x_channel;
@@ -143,10 +143,10 @@ static rl_status conv_run(rl_call *k) {
     rl_conv_nd *c = &job.c;
     rl_conv_nd_read(k, x, w, k->out[0], c);
     c->channels = w->shape[1];
-    rl_walk_begin(&job.weight, w, RL_READ);
-    rl_walk_drop(&job.weight, 1);
-    rl_walk_merge(&job.weight);
-    rl_product p = {.dtype = x->dtype, .operands = &job, .pack_a = conv_pack_a, .pack_b = conv_pack_b};
+    rl_iter_begin(&job.weight, w, RL_READ);
+    rl_iter_drop(&job.weight, 1);
+    rl_iter_merge(&job.weight);
+    rl_ref_gemm p = {.dtype = x->dtype, .operands = &job, .pack_a = conv_pack_a, .pack_b = conv_pack_b};
     p.bias = floats ? rl_in(k, 2) : NULL;
     p.bias_by_row = true;
     p.bias_groups = c->groups;
@@ -155,7 +155,7 @@ static rl_status conv_run(rl_call *k) {
     p.rows = w->shape[0] / c->groups;
     p.cols = c->out[0] * c->out[1] * c->out[2];
     p.depth = c->channels * c->taps;
-    if (rl_product_run(k, &p) != RL_OK) return RL_FAIL;
+    if (rl_ref_gemm_run(k, &p) != RL_OK) return RL_FAIL;
     if (!floats && rl_in(k, 2)) bias_add(k, w->shape[0], p.cols);
     return RL_OK;
 }
@@ -247,7 +247,7 @@ RL_KERNEL(ref_conv_transpose) {
     return RL_OK;
 }
 
-/* Gradients of convolutions as products (Note [Product]); the operands are packed panel by panel.
+/* Gradients of convolutions as products (Note [Blocked GEMM]); the operands are packed panel by panel.
  *
  *   by the input    rows: input channels   columns: input places     depth: output channels x taps
  *   by the weight   rows: output channels  columns: channels x taps  depth: images x output places */
@@ -256,7 +256,7 @@ static int64_t panel_item(int dtype) {
 }
 
 /* ---- by the input ---- */
-static void input_pack_a(const rl_product *p, int64_t batch, int64_t row, int64_t rows, int64_t depth,
+static void input_pack_a(const rl_ref_gemm *p, int64_t batch, int64_t row, int64_t rows, int64_t depth,
                          int64_t n, void *panel) {
     const rl_conv_nd *c = p->operands;
     int64_t outputs = p->depth / c->taps, first = batch % c->groups * outputs;
@@ -277,8 +277,8 @@ static int64_t place_of(const rl_conv_nd *c, int i, int64_t at, int64_t tap) {
 }
 
 /* input columns [from, from + n) of one row, for one tap, into panel[at ...] */
-static void input_row(const rl_product *p, const char *row, int64_t tap, int64_t from, int64_t n, void *panel,
-                      int64_t at) {
+static void input_row(const rl_ref_gemm *p, const char *row, int64_t tap, int64_t from, int64_t n,
+                      void *panel, int64_t at) {
     const rl_conv_nd *c = p->operands;
     if (c->stride[2] == 1) {
         int64_t first = from + c->pad[2] - tap * c->dilation[2], lo = first < 0 ? -first : 0;
@@ -293,7 +293,7 @@ static void input_row(const rl_product *p, const char *row, int64_t tap, int64_t
     }
 }
 
-static void input_pack_b(const rl_product *p, int64_t batch, int64_t depth, int64_t n, int64_t col,
+static void input_pack_b(const rl_ref_gemm *p, int64_t batch, int64_t depth, int64_t n, int64_t col,
                          int64_t cols, void *panel) {
     const rl_conv_nd *c = p->operands;
     int64_t outputs = p->depth / c->taps, item = panel_item(p->dtype), width = c->size[2];
@@ -319,14 +319,14 @@ RL_KERNEL(ref_conv_input) {
     const rl_view *grad = k->arg[0].u.t, *w = k->arg[1].u.t, *out = k->out[0];
     rl_conv_nd c;
     rl_conv_nd_read(k, out, w, grad, &c);
-    rl_product p = {.dtype = grad->dtype, .operands = &c, .pack_a = input_pack_a, .pack_b = input_pack_b};
+    rl_ref_gemm p = {.dtype = grad->dtype, .operands = &c, .pack_a = input_pack_a, .pack_b = input_pack_b};
     if (out->numel == 0) return RL_OK;
     p.out = rl_data(out, RL_WRITE);
     p.batches = (out->ndim > rl_window_of(k)->spatial + 1 ? out->shape[0] : 1) * c.groups;
     p.rows = w->shape[1];
     p.cols = c.size[0] * c.size[1] * c.size[2];
     p.depth = w->shape[0] / c.groups * c.taps;
-    return rl_product_run(k, &p);
+    return rl_ref_gemm_run(k, &p);
 }
 
 /* ---- by the weight ---- */
@@ -338,7 +338,7 @@ static int64_t run_at(const rl_conv_nd *c, int64_t depth, int64_t most, int64_t 
     return c->out[2] - at[2] < most ? c->out[2] - at[2] : most;
 }
 
-static void weight_pack_a(const rl_product *p, int64_t batch, int64_t row, int64_t rows, int64_t depth,
+static void weight_pack_a(const rl_ref_gemm *p, int64_t batch, int64_t row, int64_t rows, int64_t depth,
                           int64_t n, void *panel) {
     const rl_conv_nd *c = p->operands;
     for (int64_t done = 0, left; done < n; done += left) {
@@ -353,7 +353,7 @@ static void weight_pack_a(const rl_product *p, int64_t batch, int64_t row, int64
 }
 
 /* the inputs that `n` outputs from `at` on see by one tap, zero outside, into line[to ...] */
-static void weight_run(const rl_product *p, const char *plane, const int64_t at[3], const int64_t tap[3],
+static void weight_run(const rl_ref_gemm *p, const char *plane, const int64_t at[3], const int64_t tap[3],
                        int64_t n, void *line, int64_t to) {
     const rl_conv_nd *c = p->operands;
     int64_t in[3], item = panel_item(p->dtype), step = c->stride[2];
@@ -373,7 +373,7 @@ static void weight_run(const rl_product *p, const char *plane, const int64_t at[
                      step * c->x_step[2], hi - lo, line, to + lo);
 }
 
-static void weight_pack_b(const rl_product *p, int64_t batch, int64_t depth, int64_t n, int64_t col,
+static void weight_pack_b(const rl_ref_gemm *p, int64_t batch, int64_t depth, int64_t n, int64_t col,
                           int64_t cols, void *panel) {
     const rl_conv_nd *c = p->operands;
     union {
@@ -400,7 +400,7 @@ RL_KERNEL(ref_conv_weight) {
     const rl_view *grad = k->arg[0].u.t, *x = k->arg[1].u.t, *out = k->out[0];
     rl_conv_nd c;
     rl_conv_nd_read(k, x, out, grad, &c);
-    rl_product p = {.dtype = grad->dtype, .operands = &c, .pack_a = weight_pack_a, .pack_b = weight_pack_b};
+    rl_ref_gemm p = {.dtype = grad->dtype, .operands = &c, .pack_a = weight_pack_a, .pack_b = weight_pack_b};
     if (out->numel == 0) return RL_OK;
     c.channels = out->shape[1];
     p.out = rl_data(out, RL_WRITE);
@@ -408,7 +408,7 @@ RL_KERNEL(ref_conv_weight) {
     p.rows = out->shape[0] / c.groups;
     p.cols = c.channels * c.taps;
     p.depth = (grad->ndim > rl_window_of(k)->spatial + 1 ? grad->shape[0] : 1) * c.places;
-    return rl_product_run(k, &p);
+    return rl_ref_gemm_run(k, &p);
 }
 
 /* ---- by the bias ---- */
@@ -417,7 +417,7 @@ typedef struct {
     double sum;
 } channel_sum;
 
-static void sum_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void sum_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     channel_sum *s = (channel_sum *)ctx;
     double x[256];
     for (int64_t at = 0, m; at < n; at += m) {
@@ -431,14 +431,14 @@ RL_KERNEL(ref_conv_bias) {
     const rl_view *grad = k->arg[0].u.t, *out = k->out[0];
     int dim = grad->ndim - (int)rl_window_of(k)->spatial - 1;
     char *to = rl_data(out, RL_WRITE);
-    rl_walk w;
-    rl_walk_begin(&w, grad, RL_READ);
+    rl_iter w;
+    rl_iter_begin(&w, grad, RL_READ);
     int64_t step = w.stride[0][dim];
-    rl_walk_drop(&w, 1ull << dim);
-    rl_walk_merge(&w);
+    rl_iter_drop(&w, 1ull << dim);
+    rl_iter_merge(&w);
     for (int64_t c = 0; c < out->numel; c++, w.base[0] += step) {
         channel_sum s = {.dtype = grad->dtype};
-        if (w.numel) rl_walk_range(&w, 0, w.numel, sum_strip, &s);
+        if (w.numel) rl_iter_range(&w, 0, w.numel, sum_loop, &s);
         rl_row_put_double(out->dtype, to + c * rl_itemsize(out->dtype), s.sum);
     }
     return RL_OK;

@@ -37,7 +37,7 @@ static bool class_at(nll *l, const char *p, int64_t *at) {
 
 /* operands of the walks, one element a place: target, x at class 0 (or its gradient), the output (or the
  * output's gradient) */
-#define NLL_STRIPS(D, T, C, LOAD, STORE, _)                                                                  \
+#define NLL_LOOPS(D, T, C, LOAD, STORE, _)                                                                   \
     static inline double weight_##D(const nll *l, int64_t at) {                                              \
         return l->weight ? (double)LOAD(*(const T *)(l->weight + at * l->weight_step)) : 1;                  \
     }                                                                                                        \
@@ -72,11 +72,11 @@ static bool class_at(nll *l, const char *p, int64_t *at) {
             *(T *)(p[1] + i * step[1] + at * l->class_step) = STORE((C)(-weight_##D(l, at) * grad));         \
         }                                                                                                    \
     }
-RL_EACH_FLOAT(NLL_STRIPS, _)
+RL_EACH_FLOAT(NLL_LOOPS, _)
 #define NLL_ENTRY(D, T, C, LOAD, STORE, kind) [RL_##D] = kind##_##D,
-static const rl_strip sums_of[RL_NDTYPES] = {RL_EACH_FLOAT(NLL_ENTRY, sum)};
-static const rl_strip each_of[RL_NDTYPES] = {RL_EACH_FLOAT(NLL_ENTRY, each)};
-static const rl_strip back_of[RL_NDTYPES] = {RL_EACH_FLOAT(NLL_ENTRY, back)};
+static const rl_inner_loop sums_of[RL_NDTYPES] = {RL_EACH_FLOAT(NLL_ENTRY, sum)};
+static const rl_inner_loop each_of[RL_NDTYPES] = {RL_EACH_FLOAT(NLL_ENTRY, each)};
+static const rl_inner_loop back_of[RL_NDTYPES] = {RL_EACH_FLOAT(NLL_ENTRY, back)};
 
 /* x without its dimension of classes: one element a place, that of class 0 */
 static rl_view first_class(const rl_view *x, int64_t *shape, int64_t *strides) {
@@ -93,15 +93,15 @@ static rl_view first_class(const rl_view *x, int64_t *shape, int64_t *strides) {
 }
 
 /* the arguments from `target` on are target, weight, reduction, ignore_index; x: input or its gradient */
-static nll nll_begin(const rl_call *k, int target, const rl_view *x, rl_walk *w) {
+static nll nll_begin(const rl_call *k, int target, const rl_view *x, rl_iter *w) {
     int64_t shape[RL_MAX_DIMS], strides[RL_MAX_DIMS], item = rl_itemsize(x->dtype);
     const rl_view *weight = rl_in(k, target + 1), *classes = k->arg[target].u.t;
     rl_view first = first_class(x, shape, strides);
     nll l = {.classes = k->attr[1], .ignore = k->arg[target + 3].u.i, .bytes = classes->dtype == RL_U8};
     l.class_step = x->strides[x->ndim > 1] * item;
     if (weight) l.weight = rl_const_data(weight), l.weight_step = weight->strides[0] * item;
-    rl_walk_begin(w, classes, RL_READ);
-    rl_walk_add(w, &first);
+    rl_iter_begin(w, classes, RL_READ);
+    rl_iter_add(w, &first);
     return l;
 }
 
@@ -112,8 +112,8 @@ static rl_status nll_end(rl_call *k, const nll *l) {
 /* ---- forward ---- */
 typedef struct {
     nll *shared;
-    const rl_walk *walk;
-    rl_strip strip;
+    const rl_iter *iter;
+    rl_inner_loop loop;
     nll_sums *sums; /* of each block */
     int64_t block;
 } nll_job;
@@ -122,15 +122,15 @@ static void sum_blocks(void *ctx, int64_t begin, int64_t end, int thread) {
     const nll_job *job = ctx;
     (void)thread;
     for (int64_t b = begin; b < end; b++) {
-        const int64_t from = b * job->block, n = job->walk->numel;
+        const int64_t from = b * job->block, n = job->iter->numel;
         nll_part part = {job->shared, &job->sums[b]};
         *part.sums = (nll_sums){0, 0};
-        rl_walk_range(job->walk, from, n - from < job->block ? n : from + job->block, job->strip, &part);
+        rl_iter_range(job->iter, from, n - from < job->block ? n : from + job->block, job->loop, &part);
     }
 }
 
-static rl_status nll_sum(rl_call *k, nll *l, const rl_walk *w, nll_sums *all) {
-    nll_job job = {.shared = l, .walk = w, .strip = sums_of[rl_tensor_arg(k, 0)->dtype]};
+static rl_status nll_sum(rl_call *k, nll *l, const rl_iter *w, nll_sums *all) {
+    nll_job job = {.shared = l, .iter = w, .loop = sums_of[rl_tensor_arg(k, 0)->dtype]};
     job.block = w->numel / BLOCKS > BLOCK ? w->numel / BLOCKS + 1 : BLOCK;
     const int64_t blocks = (w->numel + job.block - 1) / job.block;
     job.sums = k->svc->scratch(k, RL_COUNT(blocks), sizeof *job.sums);
@@ -145,12 +145,12 @@ RL_KERNEL(ref_nll_loss) {
     const int64_t reduction = k->arg[3].u.i;
     const bool each = reduction == NONE && x->ndim > 1;
     nll_sums all = {0, 0};
-    rl_walk w;
+    rl_iter w;
     nll l = nll_begin(k, 1, x, &w);
-    if (each) rl_walk_add(&w, out), w.base[2] = rl_data(out, RL_WRITE);
-    rl_walk_merge(&w);
+    if (each) rl_iter_add(&w, out), w.base[2] = rl_data(out, RL_WRITE);
+    rl_iter_merge(&w);
     if (each)
-        rl_walk_parallel(k, &w, PLACE_NS, each_of[x->dtype], &l);
+        rl_iter_parallel(k, &w, PLACE_NS, each_of[x->dtype], &l);
     else if (w.numel && nll_sum(k, &l, &w, &all) != RL_OK)
         return RL_FAIL;
     if (nll_end(k, &l) != RL_OK) return RL_FAIL;
@@ -164,8 +164,8 @@ RL_KERNEL(ref_nll_loss) {
 /* ---- backward ---- */
 typedef struct {
     nll *shared;
-    const rl_walk *walk;
-    rl_strip strip;
+    const rl_iter *iter;
+    rl_inner_loop loop;
     char *to; /* (images, classes, places), dense */
     int64_t item, classes, places, tiles;
 } back_job;
@@ -177,7 +177,7 @@ static void back_tiles(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     if (job->tiles == 1) {
         memset(job->to + begin * image, 0, (size_t)((end - begin) * image));
-        rl_walk_range(job->walk, begin * job->places, end * job->places, job->strip, job->shared);
+        rl_iter_range(job->iter, begin * job->places, end * job->places, job->loop, job->shared);
         return;
     }
     for (int64_t t = begin; t < end; t++) {
@@ -186,7 +186,7 @@ static void back_tiles(void *ctx, int64_t begin, int64_t end, int thread) {
         char *to = job->to + at * image + from * job->item;
         for (int64_t c = 0; c < job->classes; c++)
             memset(to + c * job->places * job->item, 0, (size_t)(n * job->item));
-        rl_walk_range(job->walk, at * job->places + from, at * job->places + from + n, job->strip,
+        rl_iter_range(job->iter, at * job->places + from, at * job->places + from + n, job->loop,
                       job->shared);
     }
 }
@@ -194,12 +194,12 @@ static void back_tiles(void *ctx, int64_t begin, int64_t end, int thread) {
 RL_KERNEL(ref_nll_loss_backward) {
     const rl_view *grad = k->arg[0].u.t, *out = k->out[0];
     const int64_t places = k->attr[2], tiles = places > TILE ? (places + TILE - 1) / TILE : 1;
-    rl_walk w;
+    rl_iter w;
     if (out->numel == 0) return RL_OK;
     nll l = nll_begin(k, 2, out, &w);
     l.factor = k->arg[4].u.i == MEAN ? 1 / rl_vector_at(k->arg[6].u.t, 0) : 1;
-    rl_walk_add(&w, grad);
-    rl_walk_merge(&w);
+    rl_iter_add(&w, grad);
+    rl_iter_merge(&w);
     back_job job = {&l, &w, back_of[out->dtype], rl_data(out, RL_WRITE), .places = places, .tiles = tiles};
     job.item = rl_itemsize(out->dtype), job.classes = k->attr[1];
     const double work = (double)places / (double)tiles;

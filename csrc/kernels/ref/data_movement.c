@@ -8,9 +8,9 @@
 /* ---- copies whose last dim is short: strips go along the dim before it ---- */
 enum { SHORT_LINE = 16, TILE_LINES = 256 };
 typedef struct {
-    rl_walk outer; /* without the last two dims */
+    rl_iter outer; /* without the last two dims */
     int64_t lines, width, line_step[2], step[2], tiles;
-    rl_strip copy;
+    rl_inner_loop copy;
 } tile_job;
 
 static void tile_part(void *ctx, int64_t begin, int64_t end, int thread) {
@@ -20,7 +20,7 @@ static void tile_part(void *ctx, int64_t begin, int64_t end, int thread) {
         const int64_t first = i % job->tiles * TILE_LINES, left = job->lines - first;
         char *p[2] = {job->outer.base[0] + first * job->line_step[0],
                       job->outer.base[1] + first * job->line_step[1]};
-        rl_walk_seek(&job->outer, i / job->tiles, p);
+        rl_iter_seek(&job->outer, i / job->tiles, p);
         for (int64_t c = 0; c < job->width; c++) {
             job->copy(p, job->line_step, left < TILE_LINES ? left : TILE_LINES, NULL);
             p[0] += job->step[0];
@@ -29,34 +29,34 @@ static void tile_part(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-static void copy_tiles(rl_call *k, const rl_walk *w, rl_strip copy) {
+static void copy_tiles(rl_call *k, const rl_iter *w, rl_inner_loop copy) {
     const int last = w->ndim - 1;
     tile_job job = {.outer = *w, .lines = w->size[last - 1], .width = w->size[last], .copy = copy};
     for (int i = 0; i < 2; i++) {
         job.step[i] = w->stride[i][last];
         job.line_step[i] = w->stride[i][last - 1];
     }
-    rl_walk_drop(&job.outer, 3ull << (last - 1));
+    rl_iter_drop(&job.outer, 3ull << (last - 1));
     job.tiles = (job.lines + TILE_LINES - 1) / TILE_LINES;
     const int64_t n = job.lines < TILE_LINES ? job.lines : TILE_LINES;
     k->svc->parallel(k, job.outer.numel * job.tiles, RL_REF_NS * (double)(n * job.width), tile_part, &job);
 }
 
 /* Copies operand 1 into operand 0 in any order. */
-static void rl_copy_walk(rl_call *k, rl_walk *w, int64_t item) {
-    const rl_strip copy = rl_strip_copy(item);
-    rl_walk_merge(w);
+static void rl_copy_iter(rl_call *k, rl_iter *w, int64_t item) {
+    const rl_inner_loop copy = rl_inner_loop_copy(item);
+    rl_iter_merge(w);
     const int last = w->ndim - 1;
     if (last > 0 && w->size[last] < SHORT_LINE && w->size[last - 1] > w->size[last])
         copy_tiles(k, w, copy);
     else
-        rl_walk_parallel(k, w, RL_REF_NS, copy, NULL);
+        rl_iter_parallel(k, w, RL_REF_NS, copy, NULL);
 }
 
 /* Operands output, input: two tensors of one shape. */
-static void rl_walk_pair(rl_walk *w, const rl_view *out, const rl_view *x) {
+static void rl_iter_pair(rl_iter *w, const rl_view *out, const rl_view *x) {
     int64_t item = rl_itemsize(x->dtype);
-    rl_walk_begin(w, out, RL_WRITE);
+    rl_iter_begin(w, out, RL_WRITE);
     w->nops = 2;
     w->base[1] = rl_data(x, RL_READ);
     for (int d = 0; d < x->ndim; d++) w->stride[1][d] = x->strides[d] * item;
@@ -64,15 +64,15 @@ static void rl_walk_pair(rl_walk *w, const rl_view *out, const rl_view *x) {
 
 RL_KERNEL(ref_flip) {
     const rl_view *x = k->arg[0].u.t;
-    rl_walk w;
+    rl_iter w;
     if (x->numel == 0) return RL_OK;
-    rl_walk_pair(&w, k->out[0], x);
+    rl_iter_pair(&w, k->out[0], x);
     for (int d = 0; d < w.ndim; d++) {
         if (!((uint64_t)k->attr[0] >> d & 1)) continue;
         w.base[1] += (w.size[d] - 1) * w.stride[1][d];
         w.stride[1][d] = -w.stride[1][d];
     }
-    rl_copy_walk(k, &w, rl_itemsize(x->dtype));
+    rl_copy_iter(k, &w, rl_itemsize(x->dtype));
     return RL_OK;
 }
 
@@ -81,9 +81,9 @@ RL_KERNEL(ref_flip) {
 RL_KERNEL(ref_repeat) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
     int64_t item = rl_itemsize(x->dtype);
-    rl_walk all, w = {.nops = 2};
+    rl_iter all, w = {.nops = 2};
     if (out->numel == 0) return RL_OK;
-    rl_walk_begin(&all, out, RL_WRITE);
+    rl_iter_begin(&all, out, RL_WRITE);
     w.base[0] = all.base[0];
     w.base[1] = rl_data(x, RL_READ);
     w.numel = out->numel;
@@ -98,7 +98,7 @@ RL_KERNEL(ref_repeat) {
             w.stride[1][w.ndim++] = part ? x->strides[at] * item : 0;
         }
     }
-    rl_copy_walk(k, &w, item);
+    rl_copy_iter(k, &w, item);
     return RL_OK;
 }
 
@@ -121,7 +121,7 @@ RL_KERNEL(ref_diag) {
         p[0] = p[1], p[1] = t;
         step[0] = step[1], step[1] = s;
     }
-    rl_strip_copy(item)(p, step, vector->numel, NULL);
+    rl_inner_loop_copy(item)(p, step, vector->numel, NULL);
     return RL_OK;
 }
 
@@ -129,7 +129,7 @@ RL_KERNEL(ref_diag) {
 static rl_status pixels(rl_call *k, const rl_view *wide, const rl_view *deep, bool to_wide) {
     int64_t r = k->arg[1].u.i, item = rl_itemsize(wide->dtype);
     int n = wide->ndim, lead = n - 2, a = to_wide ? 0 : 1, b = 1 - a;
-    rl_walk w = {.nops = 2, .ndim = n + 2, .numel = wide->numel};
+    rl_iter w = {.nops = 2, .ndim = n + 2, .numel = wide->numel};
     if (wide->numel == 0) return RL_OK;
     w.base[a] = rl_data(wide, to_wide ? RL_WRITE : RL_READ);
     w.base[b] = rl_data(deep, to_wide ? RL_READ : RL_WRITE);
@@ -147,7 +147,7 @@ static rl_status pixels(rl_call *k, const rl_view *wide, const rl_view *deep, bo
         w.stride[b][place] = deep->strides[lead + i] * item;
         w.stride[b][place + 1] = deep->strides[lead - 1] * item * (i ? 1 : r);
     }
-    rl_copy_walk(k, &w, item);
+    rl_copy_iter(k, &w, item);
     return RL_OK;
 }
 
@@ -162,7 +162,7 @@ RL_KERNEL(ref_pixel_unshuffle) {
 RL_KERNEL(ref_channel_shuffle) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
     int64_t groups = k->arg[1].u.i, each = x->shape[1] / groups, item = rl_itemsize(x->dtype);
-    rl_walk w = {.nops = 2, .ndim = x->ndim + 1, .numel = x->numel};
+    rl_iter w = {.nops = 2, .ndim = x->ndim + 1, .numel = x->numel};
     if (x->numel == 0) return RL_OK;
     w.base[0] = rl_data(out, RL_WRITE), w.base[1] = rl_data(x, RL_READ);
     for (int d = 0; d < x->ndim; d++) {
@@ -174,7 +174,7 @@ RL_KERNEL(ref_channel_shuffle) {
     w.size[2] = groups;
     w.stride[0][2] = out->strides[1] * item;
     w.stride[1][2] = x->strides[1] * item * each;
-    rl_copy_walk(k, &w, item);
+    rl_copy_iter(k, &w, item);
     return RL_OK;
 }
 
@@ -186,12 +186,12 @@ static int64_t shift_within(int64_t shift, int64_t size) {
 
 /* ---- roll of the flat tensor: element i goes to i + shift ---- */
 typedef struct {
-    rl_walk to, from;
+    rl_iter to, from;
     int64_t shift, step[2];
-    rl_strip copy;
+    rl_inner_loop copy;
 } flat_job;
 
-static inline int64_t run_at(const rl_walk *w, int64_t at) { /* elements from here to the end of its line */
+static inline int64_t run_at(const rl_iter *w, int64_t at) { /* elements from here to the end of its line */
     const int64_t width = w->size[w->ndim - 1];
     return width - at % width;
 }
@@ -208,19 +208,20 @@ static void flat_part(void *ctx, int64_t begin, int64_t end, int thread) {
         if (run > room) run = room;
         if (run > n - at) run = n - at;
         if (run > end - i) run = end - i;
-        rl_walk_seek(&job->to, at, &p[0]);
-        rl_walk_seek(&job->from, i, &p[1]);
+        rl_iter_seek(&job->to, at, &p[0]);
+        rl_iter_seek(&job->from, i, &p[1]);
         job->copy(p, job->step, run, NULL);
     }
 }
 
 static void roll_flat(rl_call *k, int64_t shift) {
     const rl_view *x = k->arg[0].u.t;
-    flat_job job = {.shift = shift_within(shift, x->numel), .copy = rl_strip_copy(rl_itemsize(x->dtype))};
-    rl_walk_begin(&job.to, k->out[0], RL_WRITE);
-    rl_walk_begin(&job.from, x, RL_READ);
-    rl_walk_merge(&job.to);
-    rl_walk_merge(&job.from);
+    flat_job job = {.shift = shift_within(shift, x->numel),
+                    .copy = rl_inner_loop_copy(rl_itemsize(x->dtype))};
+    rl_iter_begin(&job.to, k->out[0], RL_WRITE);
+    rl_iter_begin(&job.from, x, RL_READ);
+    rl_iter_merge(&job.to);
+    rl_iter_merge(&job.from);
     job.step[0] = job.to.stride[0][job.to.ndim - 1];
     job.step[1] = job.from.stride[0][job.from.ndim - 1];
     k->svc->parallel(k, x->numel, RL_REF_NS, flat_part, &job);
@@ -228,16 +229,16 @@ static void roll_flat(rl_call *k, int64_t shift) {
 
 /* ---- roll along dims: each has a part that moves on and one that comes in again, and all pairs of parts
  * are boxes ---- */
-static void roll_boxes(rl_call *k, const rl_walk *whole, const int64_t *shift, int dim, int64_t item) {
+static void roll_boxes(rl_call *k, const rl_iter *whole, const int64_t *shift, int dim, int64_t item) {
     while (dim < whole->ndim && shift[dim] == 0) dim++;
     if (dim == whole->ndim) {
-        rl_walk box = *whole;
-        rl_copy_walk(k, &box, item);
+        rl_iter box = *whole;
+        rl_copy_iter(k, &box, item);
         return;
     }
     const int64_t size = whole->size[dim];
     for (int again = 0; again < 2; again++) {
-        rl_walk part = *whole;
+        rl_iter part = *whole;
         part.size[dim] = again ? shift[dim] : size - shift[dim];
         part.numel = whole->numel / size * part.size[dim];
         if (again)
@@ -252,7 +253,7 @@ RL_KERNEL(ref_roll) {
     const rl_view *x = k->arg[0].u.t;
     rl_ints shifts = rl_ints_of(k, 1), dims = rl_ints_of(k, 2); /* as many, or one shift without dims */
     int64_t shift[RL_MAX_DIMS] = {0};
-    rl_walk w;
+    rl_iter w;
     if (x->numel == 0) return RL_OK;
     if (dims.n == 0) {
         roll_flat(k, shifts.at[0]);
@@ -262,17 +263,17 @@ RL_KERNEL(ref_roll) {
         const int64_t d = dims.at[i] < 0 ? dims.at[i] + x->ndim : dims.at[i], size = x->shape[d];
         shift[d] = shift_within(shift[d] + shift_within(shifts.at[i], size), size);
     }
-    rl_walk_pair(&w, k->out[0], x);
+    rl_iter_pair(&w, k->out[0], x);
     roll_boxes(k, &w, shift, 0, rl_itemsize(x->dtype));
     return RL_OK;
 }
 
 /* ---- triangles: each row keeps the columns [0, cut) or [cut, n) ---- */
 typedef struct {
-    rl_walk rows; /* operands output, input; without columns */
+    rl_iter rows; /* operands output, input; without columns */
     int64_t row_count, columns, step[2], item, diagonal;
     bool lower;
-    rl_strip copy;
+    rl_inner_loop copy;
 } triangle_job;
 
 static int64_t triangle_cut(const triangle_job *job, int64_t row) {
@@ -309,7 +310,7 @@ static void triangle_part(void *ctx, int64_t begin, int64_t end, int thread) {
         char *p[2] = {job->rows.base[0], job->rows.base[1]};
         const int64_t row = begin % job->row_count, left = end - begin;
         const int64_t n = job->row_count - row < left ? job->row_count - row : left;
-        rl_walk_seek(&job->rows, begin, p);
+        rl_iter_seek(&job->rows, begin, p);
         for (int64_t i = 0; i < n; i++) {
             triangle_row(job, p[0], p[1], triangle_cut(job, row + i));
             p[0] += job->rows.stride[0][last];
@@ -328,11 +329,11 @@ static rl_status triangle(rl_call *k, bool lower) {
                         .diagonal = k->arg[1].u.i,
                         .lower = lower};
     if (x->numel == 0) return RL_OK;
-    job.copy = rl_strip_copy(job.item);
-    rl_walk_begin(&job.rows, k->out[0], RL_WRITE);
-    rl_walk_add(&job.rows, x);
+    job.copy = rl_inner_loop_copy(job.item);
+    rl_iter_begin(&job.rows, k->out[0], RL_WRITE);
+    rl_iter_add(&job.rows, x);
     for (int i = 0; i < 2; i++) job.step[i] = job.rows.stride[i][n - 1];
-    rl_walk_drop(&job.rows, 1ull << (n - 1));
+    rl_iter_drop(&job.rows, 1ull << (n - 1));
     /* rows are runs: a call or two, then what memory gives */
     k->svc->parallel(k, job.rows.numel, 15 + 0.1 * (double)job.columns, triangle_part, &job);
     return RL_OK;
@@ -347,17 +348,17 @@ RL_KERNEL(ref_triu) {
 
 /* ---- tensors joined along a dimension ---- */
 RL_KERNEL(ref_cat) {
-    const rl_slot *list = &k->arg[0];
+    const rl_value *list = &k->arg[0];
     const rl_view *out = k->out[0];
     int64_t dim = k->attr[0], at = 0, item = rl_itemsize(out->dtype);
     char *memory = rl_data(out, RL_WRITE);
     for (int i = 0; i < list->n; i++) {
         const rl_view *v = list->u.ts[i];
         rl_cast_pair pair = {out->dtype, v->dtype};
-        rl_walk w, from;
+        rl_iter w, from;
         if (v->numel == 0) continue;
         /* the dims are the part's, the strides of operand 0 the output's */
-        rl_walk_begin(&from, v, RL_READ);
+        rl_iter_begin(&from, v, RL_READ);
         w = from;
         w.nops = 2;
         w.base[1] = from.base[0];
@@ -366,8 +367,8 @@ RL_KERNEL(ref_cat) {
             w.stride[1][d] = from.stride[0][d];
             w.stride[0][d] = out->strides[d] * item;
         }
-        rl_walk_merge(&w);
-        rl_walk_parallel(k, &w, RL_REF_NS, rl_strip_between(pair.to, pair.from), &pair);
+        rl_iter_merge(&w);
+        rl_iter_parallel(k, &w, RL_REF_NS, rl_inner_loop_between(pair.to, pair.from), &pair);
         at += v->shape[dim];
     }
     return RL_OK;
@@ -407,7 +408,7 @@ typedef struct {
     int64_t size[RL_MAX_DIMS], step[RL_MAX_DIMS];
     int64_t *source[RL_MAX_DIMS]; /* byte offsets for each index of each dim; INT64_MIN: the constant */
     int64_t low, high, input_step, item;
-    rl_strip copy;
+    rl_inner_loop copy;
     uint64_t constant;
 } pad_job;
 
@@ -497,10 +498,10 @@ static rl_status pad_dim(rl_call *k, pad_job *job, int at, int d, int64_t before
 
 RL_KERNEL(ref_pad) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
-    const rl_slot *pad = &k->arg[1];
+    const rl_value *pad = &k->arg[1];
     int n = pad->tag == RL_INTS ? pad->n : 0, order[RL_MAX_DIMS];
     pad_job job = {.last = out->ndim - 1, .item = rl_itemsize(x->dtype)};
-    job.copy = rl_strip_copy(job.item);
+    job.copy = rl_inner_loop_copy(job.item);
     if (k->arg[3].tag != RL_NONE && rl_element_from(k, 3, x->dtype, &job.constant) != RL_OK) return RL_FAIL;
     if (out->numel == 0) return RL_OK;
     if (out->ndim == 0) {
@@ -613,18 +614,18 @@ static void back_rows(void *ctx, int64_t begin, int64_t end, int thread) {
 static const char *pad_dense(rl_call *k, const rl_view *grad, bool last) {
     int64_t step = rl_itemsize(grad->dtype);
     char *to = k->svc->scratch(k, RL_COUNT(grad->numel), step);
-    const rl_strip copy = rl_strip_copy(step);
-    rl_walk w;
+    const rl_inner_loop copy = rl_inner_loop_copy(step);
+    rl_iter w;
     if (!to || !grad->numel) return to;
-    rl_walk_begin(&w, grad, RL_READ);
-    rl_walk_add(&w, grad);
+    rl_iter_begin(&w, grad, RL_READ);
+    rl_iter_add(&w, grad);
     w.base[0] = to;
     if (last) w.stride[0][1] = step, step *= grad->shape[1];
     for (int d = grad->ndim - 1; d >= 0; d--)
         if (d != 1 || !last) w.stride[0][d] = step, step *= grad->shape[d];
-    rl_walk_sort(&w, 0);
-    rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, RL_REF_NS, copy, NULL);
+    rl_iter_sort(&w, 0);
+    rl_iter_merge(&w);
+    rl_iter_parallel(k, &w, RL_REF_NS, copy, NULL);
     return to;
 }
 
@@ -645,7 +646,7 @@ RL_KERNEL(ref_pad_back) {
 #define SUMS(D, T, C, LOAD, STORE, name) [RL_##D] = {name##_add_##D, name##_put_##D, sizeof(C)},
     static const pad_sums sums[RL_NDTYPES] = {RL_EACH_FLOAT(SUMS, pad)};
     const rl_view *grad = k->arg[0].u.t, *out = k->out[0];
-    const rl_slot *pad = &k->arg[2];
+    const rl_value *pad = &k->arg[2];
     const bool last = k->arg[4].u.i != 0 && out->ndim >= 4;
     const int spatial = pad->n / 2, lead = out->ndim - spatial;
     pad_back_job job = {.inner = 1, .item = rl_itemsize(out->dtype), .sums = sums[out->dtype]};

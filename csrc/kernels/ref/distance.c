@@ -33,7 +33,7 @@ static double distance(const rl_distances *d, const double *a, const double *b) 
         case RL_P_COUNT: sum += gap != 0 ? (gap == gap ? 1 : gap) : 0; break;
         case RL_P_SUM: sum += gap; break;
         case RL_P_SQUARE: sum += gap * gap; break;
-        case RL_P_MOST: sum = gap > sum ? gap : sum; break;
+        case RL_P_LINF: sum = gap > sum ? gap : sum; break;
         default: sum += pow(gap, d->p);
         }
     }
@@ -71,7 +71,7 @@ static void add_slope(const rl_distances *d, const double *a, const double *b, d
         switch (d->order) {
         case RL_P_SUM: to[c] += sign(gap) * grad; break;
         case RL_P_SQUARE: to[c] += gap * (grad / distance); break;
-        case RL_P_MOST: to[c] += (narrow ? (float)size : size) == distance ? sign(gap) * grad : 0; break;
+        case RL_P_LINF: to[c] += (narrow ? (float)size : size) == distance ? sign(gap) * grad : 0; break;
         default: to[c] += gap == 0 ? 0 : sign(gap) * grad * pow(size / distance, d->p - 1);
         }
     }

@@ -1,5 +1,5 @@
 /* Sliding blocks of images as columns, and back. */
-#include "contract/window.h"
+#include "kernel_abi/window.h"
 #include "loops.h"
 #include <string.h>
 

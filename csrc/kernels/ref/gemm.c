@@ -4,12 +4,12 @@
 #include <string.h>
 #include <tgmath.h>
 
-/* ---- the blocked product of Note [Product] ---- */
+/* ---- the blocked product of Note [Blocked GEMM] ---- */
 /* bytes of an element of a panel */
 static int64_t panel_item(int dtype) {
     return dtype == RL_F64 || !rl_is_float(dtype) ? 8 : 4;
 }
-static rl_layout panels_layout(const rl_call *k, rl_product *p) {
+static rl_layout panels_layout(const rl_call *k, rl_ref_gemm *p) {
     const int64_t item = panel_item(p->dtype);
     rl_layout l = rl_layout_begin(k);
     p->a = rl_layout_add(&l, RL_COUNT(RL_PANEL_ROWS, RL_PANEL_DEPTH), item);
@@ -38,8 +38,8 @@ PANEL_MULTIPLY(double)
 PANEL_MULTIPLY(uint64_t)
 
 /* thin products: without the full width of a panel the loop above would mostly multiply padding */
-#define PANEL_THIN(T)                                                                                        \
-    static void thin_##T(const void *pa, const void *pb, void *sums, int64_t rows, int64_t n,                \
+#define PANEL_GEMV(T)                                                                                        \
+    static void gemv_##T(const void *pa, const void *pb, void *sums, int64_t rows, int64_t n,                \
                          int64_t cols) {                                                                     \
         for (int64_t r = 0; r < rows; r++)                                                                   \
             for (int64_t d = 0; d < n; d++) {                                                                \
@@ -48,9 +48,9 @@ PANEL_MULTIPLY(uint64_t)
                     ((T *)sums)[r * RL_PANEL_COLS + c] += a * ((const T *)pb)[d * RL_PANEL_COLS + c];        \
             }                                                                                                \
     }
-PANEL_THIN(float)
-PANEL_THIN(double)
-PANEL_THIN(uint64_t)
+PANEL_GEMV(float)
+PANEL_GEMV(double)
+PANEL_GEMV(uint64_t)
 
 void rl_panel_row(int dtype, const char *from, int64_t step, int64_t n, void *panel, int64_t at) {
     if (dtype == RL_F64)
@@ -65,11 +65,11 @@ static void panel_multiply(int dtype, char *a, char *b, char *sums, int64_t rows
     int64_t item = panel_item(dtype), whole = (n + 3) / 4 * 4;
     if (cols < RL_PANEL_COLS / 4) {
         if (dtype == RL_F64)
-            thin_double(a, b, sums, rows, n, cols);
+            gemv_double(a, b, sums, rows, n, cols);
         else if (rl_is_float(dtype))
-            thin_float(a, b, sums, rows, n, cols);
+            gemv_float(a, b, sums, rows, n, cols);
         else
-            thin_uint64_t(a, b, sums, rows, n, cols);
+            gemv_uint64_t(a, b, sums, rows, n, cols);
         return;
     }
     for (int64_t d = 0; cols < RL_PANEL_COLS && d < n; d++)
@@ -86,7 +86,7 @@ static void panel_multiply(int dtype, char *a, char *b, char *sums, int64_t rows
 }
 
 /* one row of sums, plus bias, to the output */
-static void row_finish(const rl_product *p, const char *sums, int64_t batch, int64_t row, int64_t col,
+static void row_finish(const rl_ref_gemm *p, const char *sums, int64_t batch, int64_t row, int64_t col,
                        int64_t cols) {
     int64_t item = rl_itemsize(p->dtype);
     char *to = p->out + ((batch * p->rows + row) * p->cols + col) * item;
@@ -120,8 +120,8 @@ static int64_t at_most(int64_t n, int64_t limit) {
     return n < limit ? n : limit;
 }
 
-static void product_part(void *ctx, int64_t begin, int64_t end, int thread) {
-    const rl_product *p = ctx;
+static void gemm_part(void *ctx, int64_t begin, int64_t end, int thread) {
+    const rl_ref_gemm *p = ctx;
     int64_t down = (p->rows + RL_PANEL_ROWS - 1) / RL_PANEL_ROWS,
             across = (p->cols + RL_PANEL_COLS - 1) / RL_PANEL_COLS;
     char *room = rl_room(&p->rooms, thread), *a = room + p->a, *b = room + p->b, *sums = room + p->sums;
@@ -142,7 +142,7 @@ static void product_part(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-rl_status rl_product_run(rl_call *k, rl_product *p) {
+rl_status rl_ref_gemm_run(rl_call *k, rl_ref_gemm *p) {
     int64_t down = (p->rows + RL_PANEL_ROWS - 1) / RL_PANEL_ROWS,
             across = (p->cols + RL_PANEL_COLS - 1) / RL_PANEL_COLS;
     int64_t tiles = p->batches * down * across;
@@ -150,38 +150,38 @@ rl_status rl_product_run(rl_call *k, rl_product *p) {
     const rl_layout l = panels_layout(k, p);
     if (!k->svc->rooms(k, &l, tiles == 1 ? 1 : k->threads, &p->rooms)) return RL_FAIL;
     if (tiles == 1)
-        product_part(p, 0, 1, 0);
+        gemm_part(p, 0, 1, 0);
     else
-        k->svc->parallel(k, tiles, 64 * RL_REF_NS * (double)p->depth, product_part, p);
+        k->svc->parallel(k, tiles, 64 * RL_REF_NS * (double)p->depth, gemm_part, p);
     return RL_OK;
 }
 
 /* ---- matmul and linear: strided operands ---- */
 typedef struct {
     const char *a, *b;
-    rl_walk batch, rows;             /* operands of batch: a, b; of rows: a */
+    rl_iter batch, rows;             /* operands of batch: a, b; of rows: a */
     int64_t a_depth, b_depth, b_col; /* byte steps */
 } strided;
 
-static void strided_pack_a(const rl_product *p, int64_t batch, int64_t row, int64_t rows, int64_t depth,
+static void strided_pack_a(const rl_ref_gemm *p, int64_t batch, int64_t row, int64_t rows, int64_t depth,
                            int64_t n, void *panel) {
     const strided *s = p->operands;
     char *from[2] = {s->batch.base[0], s->batch.base[1]};
-    rl_walk_seek(&s->batch, batch, from);
+    rl_iter_seek(&s->batch, batch, from);
     for (int64_t r = 0; r < rows; r++) {
         char *line = from[0];
-        rl_walk_seek(&s->rows, row + r, &line);
+        rl_iter_seek(&s->rows, row + r, &line);
         rl_panel_row(p->dtype, line + depth * s->a_depth, s->a_depth, n, panel, r * RL_PANEL_DEPTH);
     }
 }
 
 /* element (i, j) of b goes to panel[i * RL_PANEL_COLS + j]; a transposed b is read along its rows */
-static void strided_pack_b(const rl_product *p, int64_t batch, int64_t depth, int64_t n, int64_t col,
+static void strided_pack_b(const rl_ref_gemm *p, int64_t batch, int64_t depth, int64_t n, int64_t col,
                            int64_t cols, void *panel) {
     const strided *s = p->operands;
     char *from[2] = {s->batch.base[0], s->batch.base[1]};
     int64_t item = panel_item(p->dtype);
-    rl_walk_seek(&s->batch, batch, from);
+    rl_iter_seek(&s->batch, batch, from);
     const char *b = from[1] + depth * s->b_depth + col * s->b_col;
     if (s->b_depth != rl_itemsize(p->dtype)) {
         for (int64_t d = 0; d < n; d++)
@@ -202,18 +202,18 @@ static void strided_pack_b(const rl_product *p, int64_t batch, int64_t depth, in
 }
 
 /* rows of a: its dims before the last, from `from` on */
-static void rows_walk(rl_walk *w, const rl_view *a, int from) {
+static void rows_iter(rl_iter *w, const rl_view *a, int from) {
     uint64_t drop = a->ndim ? 1ull << (a->ndim - 1) : 0;
-    rl_walk_begin(w, a, RL_READ);
-    rl_walk_drop(w, drop | ((1ull << from) - 1));
-    rl_walk_merge(w);
+    rl_iter_begin(w, a, RL_READ);
+    rl_iter_drop(w, drop | ((1ull << from) - 1));
+    rl_iter_merge(w);
 }
 
 static int64_t byte_stride(const rl_view *v, int dim) {
     return dim < 0 ? 0 : v->strides[dim] * rl_itemsize(v->dtype);
 }
 
-static void no_batch(rl_walk *w, const rl_view *a, const rl_view *b) {
+static void no_batch(rl_iter *w, const rl_view *a, const rl_view *b) {
     w->nops = 2;
     w->ndim = 0;
     w->numel = 1;
@@ -226,18 +226,18 @@ RL_KERNEL(ref_matmul) {
     strided s = {.a_depth = byte_stride(a, a->ndim - 1),
                  .b_depth = byte_stride(b, b->ndim > 1 ? b->ndim - 2 : 0),
                  .b_col = b->ndim > 1 ? byte_stride(b, b->ndim - 1) : 0};
-    rl_product p = {.dtype = out->dtype, .operands = &s, .pack_a = strided_pack_a, .pack_b = strided_pack_b};
+    rl_ref_gemm p = {.dtype = out->dtype, .operands = &s, .pack_a = strided_pack_a, .pack_b = strided_pack_b};
     p.out = rl_data(out, RL_WRITE);
     p.depth = a->shape[a->ndim - 1];
     p.cols = b->ndim > 1 ? b->shape[b->ndim - 1] : 1;
     if (out->numel == 0) return RL_OK;
     if (b->ndim <= 2) { /* all of a's leading dims are rows */
-        rows_walk(&s.rows, a, 0);
+        rows_iter(&s.rows, a, 0);
         no_batch(&s.batch, a, b);
     } else {
         /* the leading dims of out, with those of a and b stretched to them */
         int lead = b->ndim - 2 > a->ndim - 2 ? b->ndim - 2 : a->ndim - 2;
-        rows_walk(&s.rows, a, a->ndim > 1 ? a->ndim - 2 : 0);
+        rows_iter(&s.rows, a, a->ndim > 1 ? a->ndim - 2 : 0);
         no_batch(&s.batch, a, b);
         s.batch.ndim = lead;
         for (int d = 0; d < lead; d++) {
@@ -247,11 +247,11 @@ RL_KERNEL(ref_matmul) {
             s.batch.stride[0][d] = da < 0 || a->shape[da] == 1 ? 0 : byte_stride(a, da);
             s.batch.stride[1][d] = db < 0 || b->shape[db] == 1 ? 0 : byte_stride(b, db);
         }
-        rl_walk_merge(&s.batch);
+        rl_iter_merge(&s.batch);
     }
     p.rows = s.rows.numel;
     p.batches = s.batch.numel;
-    return rl_product_run(k, &p);
+    return rl_ref_gemm_run(k, &p);
 }
 
 RL_KERNEL(ref_linear) {
@@ -259,17 +259,17 @@ RL_KERNEL(ref_linear) {
     strided s = {.a_depth = byte_stride(x, x->ndim - 1),
                  .b_depth = byte_stride(w, w->ndim - 1),
                  .b_col = w->ndim == 2 ? byte_stride(w, 0) : 0};
-    rl_product p = {.dtype = x->dtype, .operands = &s, .pack_a = strided_pack_a, .pack_b = strided_pack_b};
+    rl_ref_gemm p = {.dtype = x->dtype, .operands = &s, .pack_a = strided_pack_a, .pack_b = strided_pack_b};
     p.bias = rl_in(k, 2);
     p.out = rl_data(k->out[0], RL_WRITE);
     if (k->out[0]->numel == 0) return RL_OK;
-    rows_walk(&s.rows, x, 0);
+    rows_iter(&s.rows, x, 0);
     no_batch(&s.batch, x, w);
     p.batches = 1;
     p.rows = s.rows.numel;
     p.depth = x->shape[x->ndim - 1];
     p.cols = w->ndim == 2 ? w->shape[0] : 1;
-    return rl_product_run(k, &p);
+    return rl_ref_gemm_run(k, &p);
 }
 
 /* ---- addmm, baddbmm and addmv: the product goes to scratch, since input may be the output ---- */
@@ -278,7 +278,7 @@ typedef struct {
     int64_t a_batch, a_row, a_depth, b_batch, b_depth, b_col; /* byte steps */
 } operands;
 
-static void matrix_pack_a(const rl_product *p, int64_t batch, int64_t row, int64_t rows, int64_t depth,
+static void matrix_pack_a(const rl_ref_gemm *p, int64_t batch, int64_t row, int64_t rows, int64_t depth,
                           int64_t n, void *panel) {
     const operands *o = p->operands;
     const char *a = o->a + batch * o->a_batch + row * o->a_row + depth * o->a_depth;
@@ -286,7 +286,7 @@ static void matrix_pack_a(const rl_product *p, int64_t batch, int64_t row, int64
         rl_panel_row(p->dtype, a + r * o->a_row, o->a_depth, n, panel, r * RL_PANEL_DEPTH);
 }
 
-static void matrix_pack_b(const rl_product *p, int64_t batch, int64_t depth, int64_t n, int64_t col,
+static void matrix_pack_b(const rl_ref_gemm *p, int64_t batch, int64_t depth, int64_t n, int64_t col,
                           int64_t cols, void *panel) {
     const operands *o = p->operands;
     const char *b = o->b + batch * o->b_batch + depth * o->b_depth + col * o->b_col;
@@ -300,12 +300,13 @@ RL_EACH_INT(RL_BINARY_KEEP, weigh, (RL_WRAP(RL_WRAP(c->i[1], *, a), +, RL_WRAP(c
 
 RL_CHOOSER
 RL_KERNEL(ref_addmm) {
-    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, weigh) RL_EACH_INT(RL_ENTRY, weigh)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, weigh)
+                                                        RL_EACH_INT(RL_ENTRY, weigh)};
     const rl_view *x = k->arg[0].u.t, *a = k->arg[1].u.t, *b = k->arg[2].u.t, *out = k->out[0];
     int64_t item = rl_itemsize(x->dtype), at = a->ndim - 2;
     rl_numbers numbers = {.d = {rl_num(k, 3), rl_num(k, 4)}, .i = {rl_int(k, 3), rl_int(k, 4)}};
     operands o = {.a = rl_const_data(a), .b = rl_const_data(b)};
-    rl_product p = {
+    rl_ref_gemm p = {
         .dtype = x->dtype, .operands = &o, .pack_a = matrix_pack_a, .pack_b = matrix_pack_b, .batches = 1};
     if (out->numel == 0) return RL_OK;
     o.a_row = a->strides[at] * item, o.a_depth = a->strides[at + 1] * item;
@@ -316,21 +317,21 @@ RL_KERNEL(ref_addmm) {
     }
     p.rows = a->shape[at], p.depth = a->shape[at + 1], p.cols = b->ndim > 1 ? b->shape[at + 1] : 1;
     p.out = k->svc->scratch(k, RL_COUNT(out->numel), item);
-    if (!p.out || rl_product_run(k, &p) != RL_OK) return RL_FAIL;
-    rl_walk w;
-    rl_walk_begin(&w, out, RL_WRITE);
+    if (!p.out || rl_ref_gemm_run(k, &p) != RL_OK) return RL_FAIL;
+    rl_iter w;
+    rl_iter_begin(&w, out, RL_WRITE);
     w.base[1] = p.out;
     for (int64_t d = out->ndim - 1, step = item; d >= 0; step *= out->shape[d--]) w.stride[1][d] = step;
     w.nops = 2;
-    rl_walk_add(&w, x);
-    rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, RL_REF_NS, strips[x->dtype], &numbers);
+    rl_iter_add(&w, x);
+    rl_iter_merge(&w);
+    rl_iter_parallel(k, &w, RL_REF_NS, loops[x->dtype], &numbers);
     return RL_OK;
 }
 
 /* ---- addr: a matrix plus an outer product, element by element ---- */
 /* operands: output, input, vec1 down the columns, vec2 along the rows */
-#define ADDR_STRIP(D, T, C_, LOAD, STORE, sum, rest)                                                         \
+#define ADDR_LOOP(D, T, C_, LOAD, STORE, sum, rest)                                                          \
     static void addr_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                  \
         typedef C_ C;                                                                                        \
         const rl_numbers *c = ctx;                                                                           \
@@ -353,26 +354,26 @@ RL_KERNEL(ref_addmm) {
             *(T *)(p[0] + i * step[0]) = STORE(reads ? sum : rest);                                          \
         }                                                                                                    \
     }
-#define OUTER       ((C)c->d[1] * b * third)
-#define WHOLE_OUTER RL_WRAP(RL_WRAP(c->i[1], *, b), *, third)
-RL_EACH_FLOAT(ADDR_STRIP, ((C)c->d[0] * a + OUTER), OUTER)
-RL_EACH_INT(ADDR_STRIP, (RL_WRAP(RL_WRAP(c->i[0], *, a), +, WHOLE_OUTER)), WHOLE_OUTER)
-RL_JUST_BOOL(ADDR_STRIP, (a || (c->d[1] != 0 && b && third)), (c->d[1] != 0 && b && third))
+#define OUTER         ((C)c->d[1] * b * third)
+#define INTEGER_OUTER RL_WRAP(RL_WRAP(c->i[1], *, b), *, third)
+RL_EACH_FLOAT(ADDR_LOOP, ((C)c->d[0] * a + OUTER), OUTER)
+RL_EACH_INT(ADDR_LOOP, (RL_WRAP(RL_WRAP(c->i[0], *, a), +, INTEGER_OUTER)), INTEGER_OUTER)
+RL_JUST_BOOL(ADDR_LOOP, (a || (c->d[1] != 0 && b && third)), (c->d[1] != 0 && b && third))
 #define ADDR_ENTRY(D, ...) [RL_##D] = addr_##D,
 
 RL_KERNEL(ref_addr) {
-    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(ADDR_ENTRY, ) RL_EACH_INT(ADDR_ENTRY, )
-                                                    RL_JUST_BOOL(ADDR_ENTRY, )};
+    static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_FLOAT(ADDR_ENTRY, ) RL_EACH_INT(ADDR_ENTRY, )
+                                                        RL_JUST_BOOL(ADDR_ENTRY, )};
     const rl_numbers numbers = {.d = {rl_num(k, 3), rl_num(k, 4)}, .i = {rl_int(k, 3), rl_int(k, 4)}};
     const rl_view *vec = k->arg[1].u.t;
     int64_t shape[2] = {vec->shape[0], 1}, strides[2] = {vec->strides[0], 0};
     rl_view column = *vec;
-    rl_walk w;
+    rl_iter w;
     column.shape = shape, column.strides = strides, column.ndim = 2;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    rl_walk_add(&w, k->arg[0].u.t);
-    rl_walk_add(&w, &column);
-    rl_walk_add(&w, k->arg[2].u.t);
-    rl_walk_each(k, &w, RL_REF_NS, strips[k->out[0]->dtype], &numbers);
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    rl_iter_add(&w, k->arg[0].u.t);
+    rl_iter_add(&w, &column);
+    rl_iter_add(&w, k->arg[2].u.t);
+    rl_iter_each(k, &w, RL_REF_NS, loops[k->out[0]->dtype], &numbers);
     return RL_OK;
 }

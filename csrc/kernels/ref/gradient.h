@@ -8,9 +8,9 @@
 #define BACK_KERNEL(name, first, second, third, expr)                                                        \
     RL_EACH_FLOAT(RL_BINARY_KEEP, x_##name, expr)                                                            \
     RL_KERNEL(ref_##name) {                                                                                  \
-        static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, x_##name)};                      \
+        static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, x_##name)};                  \
         rl_numbers numbers = {.d = {first, second, third}};                                                  \
-        return rl_eltwise(k, 2, strips, &numbers);                                                           \
+        return rl_eltwise(k, 2, loops, &numbers);                                                            \
     }
 #define PLAIN_BACK(name, expr) BACK_KERNEL(name, 0, 0, 0, expr)
 #define D(i)                   ((C)c->d[i])

@@ -2,7 +2,7 @@
 #include "kernels/shared/grid.h"
 #include "loops.h"
 
-/* ---- pictures sampled at the places of a grid, and the gradients: Note [Places of a grid] ---- */
+/* ---- pictures sampled at the places of a grid, and the gradients: Note [Grid points] ---- */
 /* A view by its bytes: of dims (N, C, spaces) or, a grid, (N, spaces, coordinates). */
 typedef struct {
     char *at;
@@ -275,15 +275,15 @@ RL_KERNEL(ref_affine_grid_generator_back) {
     void *dense = k->svc->scratch(k, RL_COUNT(grad->numel), rl_itemsize(grad->dtype));
     if (!dense || affine_begin(k, &job, grad) != RL_OK) return RL_FAIL;
     if (out->numel == 0) return RL_OK;
-    rl_walk w;
-    rl_walk_begin(&w, grad, RL_READ);
-    rl_walk_add(&w, grad);
+    rl_iter w;
+    rl_iter_begin(&w, grad, RL_READ);
+    rl_iter_add(&w, grad);
     const int64_t item = rl_itemsize(grad->dtype);
     int64_t step = item;
     w.base[0] = dense;
     for (int d = grad->ndim - 1; d >= 0; step *= grad->shape[d--]) w.stride[0][d] = step;
-    rl_walk_merge(&w);
-    if (grad->numel) rl_walk_parallel(k, &w, RL_REF_NS, rl_strip_copy(item), NULL);
+    rl_iter_merge(&w);
+    if (grad->numel) rl_iter_parallel(k, &w, RL_REF_NS, rl_inner_loop_copy(item), NULL);
     job.theta = dense;
     job.n = out->strides[0] * item, job.row = out->strides[1] * item, job.col = out->strides[2] * item;
     k->svc->parallel(k, out->shape[0], 40 * (double)job.n_places, matrix_sums, &job);

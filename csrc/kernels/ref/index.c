@@ -13,13 +13,13 @@
  * writes into it, nothing outside x is touched. A mask is counted again for the same reason. */
 typedef struct {
     const rl_view *x, *other; /* what is indexed; the result, or the values that stretch to it */
-    const rl_slot *list;
+    const rl_value *list;
     int at, ndim; /* the picks' place among the dims of the result, and how many dims they have */
     int64_t count, size[RL_MAX_DIMS];
     int64_t *offset; /* of each pick, into x */
     int64_t step;    /* from pick to pick in the other tensor ... */
     int64_t *place;  /* ... or the offset of each, where one step does not do */
-    rl_walk rest;    /* the dims that are not indexed; operands: target, source */
+    rl_iter rest;    /* the dims that are not indexed; operands: target, source */
     bool writes;     /* x is the target */
     int64_t item;
     uint64_t *number; /* stands for the other tensor when it is one element of another dtype */
@@ -31,7 +31,7 @@ typedef struct {
     int64_t *to, room, found; /* to NULL: only counted */
 } mask_search;
 
-static void mask_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void mask_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     mask_search *s = (mask_search *)ctx;
     const char *truth = p[0];
     if (!s->to) {
@@ -43,16 +43,16 @@ static void mask_strip(char *const *p, const int64_t *step, int64_t n, const voi
 }
 
 /* The offsets of the True places; x's dims from `dim` on lie under the mask. */
-static int64_t mask_walk(const rl_view *mask, const rl_view *x, int dim, int64_t *to, int64_t room) {
+static int64_t mask_iter(const rl_view *mask, const rl_view *x, int dim, int64_t *to, int64_t room) {
     mask_search s = {.base = rl_const_data(x), .to = to, .room = room};
-    rl_walk w;
+    rl_iter w;
     if (mask->numel == 0) return 0;
-    rl_walk_begin(&w, mask, RL_READ);
+    rl_iter_begin(&w, mask, RL_READ);
     w.nops = 2;
     w.base[1] = (char *)s.base;
     for (int d = 0; d < mask->ndim; d++) w.stride[1][d] = x->strides[dim + d] * rl_itemsize(x->dtype);
-    rl_walk_merge(&w);
-    rl_walk_range(&w, 0, mask->numel, mask_strip, &s);
+    rl_iter_merge(&w);
+    rl_iter_range(&w, 0, mask->numel, mask_loop, &s);
     return s.found;
 }
 
@@ -82,7 +82,7 @@ static rl_status plan_dims(rl_call *k, index_plan *p) {
         const rl_view *index = p->list->u.ts[i];
         bool fits = true;
         if (index && rl_is_mask(index)) {
-            int64_t found = mask_walk(index, p->x, dim, NULL, 0);
+            int64_t found = mask_iter(index, p->x, dim, NULL, 0);
             fits = plan_join(p, &found, 1);
             dim += index->ndim;
         } else {
@@ -104,7 +104,7 @@ typedef struct {
     bool wide;
 } index_sum;
 
-static void sum_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void sum_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     index_sum *s = (index_sum *)ctx;
     for (int64_t i = 0; i < n; i++) {
         const char *from = p[1] + i * step[1];
@@ -120,14 +120,14 @@ static void sum_strip(char *const *p, const int64_t *step, int64_t n, const void
     }
 }
 
-static void table_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void table_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     (void)ctx;
     for (int64_t i = 0; i < n; i++)
         *(int64_t *)(p[0] + i * step[0]) += *(const int64_t *)(p[1] + i * step[1]);
 }
 
 /* operand 0: one number of the table for each pick */
-static void walk_picks(const index_plan *p, rl_walk *w, int64_t *table) {
+static void iter_picks(const index_plan *p, rl_iter *w, int64_t *table) {
     int64_t stride = sizeof *table;
     w->nops = 1;
     w->ndim = p->ndim;
@@ -140,17 +140,17 @@ static void walk_picks(const index_plan *p, rl_walk *w, int64_t *table) {
 }
 
 static rl_status add_mask(rl_call *k, index_plan *p, const rl_view *mask, int dim) {
-    rl_walk w;
+    rl_iter w;
     int64_t last = p->size[p->ndim - 1], *found = k->svc->scratch(k, RL_COUNT(last), sizeof *found);
     if (!found) return RL_FAIL;
-    int64_t n = mask_walk(mask, p->x, dim, found, last);
+    int64_t n = mask_iter(mask, p->x, dim, found, last);
     if (n != last && n != 1) return mask_changed(k);
-    walk_picks(p, &w, p->offset);
+    iter_picks(p, &w, p->offset);
     w.nops = 2;
     w.base[1] = (char *)found;
     for (int d = 0; d < w.ndim; d++) w.stride[1][d] = d == w.ndim - 1 && n > 1 ? (int64_t)sizeof *found : 0;
-    rl_walk_merge(&w);
-    rl_walk_range(&w, 0, p->count, table_strip, NULL);
+    rl_iter_merge(&w);
+    rl_iter_range(&w, 0, p->count, table_loop, NULL);
     return RL_OK;
 }
 
@@ -176,11 +176,11 @@ static rl_status plan_offsets(rl_call *k, index_plan *p) {
                            .stride = x->strides[dim] * p->item,
                            .bad_at = -1,
                            .wide = index->dtype == RL_I64};
-            rl_walk w;
-            walk_picks(p, &w, p->offset);
-            rl_walk_add(&w, index);
-            rl_walk_merge(&w);
-            rl_walk_range(&w, 0, p->count, sum_strip, &s);
+            rl_iter w;
+            iter_picks(p, &w, p->offset);
+            rl_iter_add(&w, index);
+            rl_iter_merge(&w);
+            rl_iter_range(&w, 0, p->count, sum_loop, &s);
             if (s.bad_at >= 0 && (worst.bad_at < 0 || s.bad_at < worst.bad_at))
                 worst = s, worst_place = place;
             dim++;
@@ -204,28 +204,28 @@ static uint64_t indexed_dims(const index_plan *p) {
     return dims;
 }
 
-static void place_strip(char *const *p, const int64_t *step, int64_t n, const void *base) {
+static void place_loop(char *const *p, const int64_t *step, int64_t n, const void *base) {
     for (int64_t i = 0; i < n; i++)
         *(int64_t *)(p[0] + i * step[0]) = p[1] + i * step[1] - (const char *)base;
 }
 
 /* stride: of the other tensor along the picks' dims */
 static rl_status plan_places(rl_call *k, index_plan *p, const int64_t *stride) {
-    rl_walk w;
+    rl_iter w;
     char *base = p->rest.base[p->writes];
-    walk_picks(p, &w, NULL);
+    iter_picks(p, &w, NULL);
     memcpy(w.stride[0], stride, (size_t)p->ndim * sizeof *stride);
-    rl_walk_merge(&w);
+    rl_iter_merge(&w);
     p->step = w.stride[0][0];
     if (w.ndim == 1) return RL_OK;
     p->place = k->svc->scratch(k, RL_COUNT(p->count), sizeof *p->place);
     if (!p->place) return RL_FAIL;
-    walk_picks(p, &w, p->place);
+    iter_picks(p, &w, p->place);
     w.nops = 2;
     w.base[1] = base;
     memcpy(w.stride[1], stride, (size_t)p->ndim * sizeof *stride);
-    rl_walk_merge(&w);
-    rl_walk_range(&w, 0, p->count, place_strip, base);
+    rl_iter_merge(&w);
+    rl_iter_range(&w, 0, p->count, place_loop, base);
     return RL_OK;
 }
 
@@ -233,7 +233,7 @@ static rl_status plan_rest(rl_call *k, index_plan *p) {
     int64_t stride[2 * RL_MAX_DIMS];
     uint64_t indexed = indexed_dims(p);
     int of_x = !p->writes, n = p->ndim, to = 0;
-    rl_walk *w = &p->rest;
+    rl_iter *w = &p->rest;
     w->nops = 2;
     w->numel = 1;
     w->base[of_x] = rl_data(p->x, p->writes ? RL_WRITE : RL_READ);
@@ -251,7 +251,7 @@ static rl_status plan_rest(rl_call *k, index_plan *p) {
         if (from >= 0 && p->other->shape[from] != whole && p->other->shape[from] != 1) return mask_changed(k);
     }
     for (int d = 0; d < to; d++) w->stride[!of_x][d] = stride[d < p->at ? d : d + n];
-    rl_walk_merge(w);
+    rl_iter_merge(w);
     return plan_places(k, p, stride + p->at);
 }
 
@@ -263,8 +263,8 @@ static inline int64_t other_at(const index_plan *p, int64_t i) {
 /* one slice of `rest` for each pick */
 static void move_slices(void *ctx, int64_t begin, int64_t end, int thread) {
     const index_plan *p = ctx;
-    rl_walk one = p->rest;
-    const rl_strip copy = rl_strip_copy(p->item);
+    rl_iter one = p->rest;
+    const rl_inner_loop copy = rl_inner_loop_copy(p->item);
     int of_x = !p->writes;
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
@@ -273,7 +273,7 @@ static void move_slices(void *ctx, int64_t begin, int64_t end, int thread) {
         if (one.ndim == 1)
             copy(one.base, (const int64_t[2]){one.stride[0][0], one.stride[1][0]}, one.numel, NULL);
         else
-            rl_walk_range(&one, 0, one.numel, copy, NULL);
+            rl_iter_range(&one, 0, one.numel, copy, NULL);
     }
 }
 
@@ -305,7 +305,7 @@ static void move_picks(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     for (int64_t r = first; r < last; r++) {
         char *base[2] = {p->rest.base[0], p->rest.base[1]};
-        rl_walk_seek(&p->rest, r, base);
+        rl_iter_seek(&p->rest, r, base);
         (p->item == 8   ? move_picks_64
          : p->item == 4 ? move_picks_32
          : p->item == 2 ? move_picks_16
@@ -315,7 +315,7 @@ static void move_picks(void *ctx, int64_t begin, int64_t end, int thread) {
 
 /* Runs of `rest` are worth a copy each, unless they lie across memory and the picks do not. */
 static bool plan_by_slices(const index_plan *p) {
-    const rl_walk *w = &p->rest;
+    const rl_iter *w = &p->rest;
     const int last = w->ndim - 1;
     if (p->item == 16) return true;
     const bool across = w->stride[0][last] != p->item || w->stride[1][last] != p->item;
@@ -325,23 +325,23 @@ static bool plan_by_slices(const index_plan *p) {
 
 /* target = target + source, in order */
 static const rl_numbers once = {.d = {1}, .i = {1}};
-static void add_strip(char *const *p, const int64_t *step, int64_t n, const void *combine) {
-    (*(const rl_strip *)combine)((char *const[3]){p[0], p[0], p[1]},
-                                 (const int64_t[3]){step[0], step[0], step[1]}, n, &once);
+static void add_loop(char *const *p, const int64_t *step, int64_t n, const void *combine) {
+    (*(const rl_inner_loop *)combine)((char *const[3]){p[0], p[0], p[1]},
+                                      (const int64_t[3]){step[0], step[0], step[1]}, n, &once);
 }
 
 static void add_picks(const index_plan *p) {
-    const rl_strip combine = rl_strip_combine(RL_JOIN_ADD, p->x->dtype);
-    rl_walk one = p->rest;
+    const rl_inner_loop combine = rl_inner_loop_combine(RL_JOIN_ADD, p->x->dtype);
+    rl_iter one = p->rest;
     if (p->rest.numel == 1 && !p->place) {
-        rl_places_join(RL_JOIN_ADD, p->x->dtype)((rl_run){p->rest.base[0], 0}, p->offset,
-                                                 (rl_run){p->rest.base[1], p->step}, p->count, &once);
+        rl_indices_join(RL_JOIN_ADD, p->x->dtype)((rl_run){p->rest.base[0], 0}, p->offset,
+                                                  (rl_run){p->rest.base[1], p->step}, p->count, &once);
         return;
     }
     for (int64_t i = 0; i < p->count; i++) {
         one.base[0] = p->rest.base[0] + p->offset[i];
         one.base[1] = p->rest.base[1] + other_at(p, i);
-        rl_walk_range(&one, 0, one.numel, add_strip, &combine);
+        rl_iter_range(&one, 0, one.numel, add_loop, &combine);
     }
 }
 
@@ -394,8 +394,8 @@ RL_KERNEL(ref_index_put) {
     return RL_OK;
 }
 
-/* ---- runs of elements at places that an index names: Note [Places] ---- */
-static int64_t places_fault(rl_places *s, int64_t given, int64_t read) {
+/* ---- runs of elements at places that an index names: Note [Index offsets] ---- */
+static int64_t places_fault(rl_indices *s, int64_t given, int64_t read) {
     if (!__atomic_exchange_n(&s->faulty, 1, __ATOMIC_RELAXED)) s->fault = given;
     return read;
 }
@@ -410,7 +410,7 @@ static int64_t places_fault(rl_places *s, int64_t given, int64_t read) {
         offset[i] = ((lowest) && at < 0 ? at + size : at) * by;                                              \
     }
 #define READ(name, T)                                                                                        \
-    static int64_t read_##name(rl_places *s, const char *index, int64_t step, int64_t n, int64_t *offset) {  \
+    static int64_t read_##name(rl_indices *s, const char *index, int64_t step, int64_t n, int64_t *offset) { \
         const int64_t size = s->size, by = s->step;                                                          \
         if (s->wraps) {                                                                                      \
             READ_RUN(T, false, -size)                                                                        \
@@ -424,7 +424,7 @@ static int64_t places_fault(rl_places *s, int64_t given, int64_t read) {
 READ(wide, int64_t)
 READ(narrow, int32_t)
 
-int64_t rl_places_read(rl_places *s, const char *index, int64_t step, int64_t n, int64_t *offset) {
+int64_t rl_indices_read(rl_indices *s, const char *index, int64_t step, int64_t n, int64_t *offset) {
     return (s->wide ? read_wide : read_narrow)(s, index, step, n, offset);
 }
 
@@ -449,7 +449,7 @@ int64_t rl_places_read(rl_places *s, const char *index, int64_t step, int64_t n,
                 (T *)(to.p + i * to.step + offset[i]) = *(const T *)(from.p + i * from.step);                \
     }                                                                                                        \
     /* reading and moving in one: an index and a result without gaps */                                      \
-    static void pick_##bits(rl_places *s, char *to, const int64_t *index, const char *from, int64_t n) {     \
+    static void pick_##bits(rl_indices *s, char *to, const int64_t *index, const char *from, int64_t n) {    \
         typedef uint##bits##_t T;                                                                            \
         const uint64_t size = (uint64_t)s->size;                                                             \
         const int64_t by = s->step;                                                                          \
@@ -467,7 +467,7 @@ MOVE(16)
 MOVE(32)
 MOVE(64)
 
-void rl_places_take(int64_t item, rl_run to, rl_run from, const int64_t *offset, int64_t n) {
+void rl_indices_take(int64_t item, rl_run to, rl_run from, const int64_t *offset, int64_t n) {
     if (item == 4) return take_32(to, from, offset, n);
     if (item == 8) return take_64(to, from, offset, n);
     if (item == 2) return take_16(to, from, offset, n);
@@ -476,7 +476,7 @@ void rl_places_take(int64_t item, rl_run to, rl_run from, const int64_t *offset,
         memcpy(to.p + i * to.step, from.p + i * from.step + offset[i], (size_t)item);
 }
 
-void rl_places_put(int64_t item, rl_run to, const int64_t *offset, rl_run from, int64_t n) {
+void rl_indices_put(int64_t item, rl_run to, const int64_t *offset, rl_run from, int64_t n) {
     if (item == 4) return put_32(to, offset, from, n);
     if (item == 8) return put_64(to, offset, from, n);
     if (item == 2) return put_16(to, offset, from, n);
@@ -492,17 +492,17 @@ static void pick_dense(rl_picking *pick, char *const *p, int64_t n) {
                        : pick_8)(&pick->places, p[0], (const int64_t *)p[1], p[2], n);
 }
 
-void rl_pick_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+void rl_pick_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     rl_picking *pick = (rl_picking *)ctx;
-    int64_t offset[RL_PLACES];
+    int64_t offset[RL_INDEX_RUN];
     if (n <= 0) return;
     if (step[1] == 0) { /* one index for all */
-        if (!rl_places_read(&pick->places, p[1], 0, 1, offset)) return;
+        if (!rl_indices_read(&pick->places, p[1], 0, 1, offset)) return;
         if (step[0] == pick->item && step[2] == pick->item)
             memcpy(p[0], p[2] + *offset, (size_t)(n * pick->item));
         else
-            rl_strip_copy(pick->item)((char *const[2]){p[0], p[2] + *offset},
-                                      (const int64_t[2]){step[0], step[2]}, n, NULL);
+            rl_inner_loop_copy(pick->item)((char *const[2]){p[0], p[2] + *offset},
+                                           (const int64_t[2]){step[0], step[2]}, n, NULL);
         return;
     }
     const bool dense = step[0] == pick->item && step[1] == sizeof *offset && step[2] == 0;
@@ -511,10 +511,10 @@ void rl_pick_strip(char *const *p, const int64_t *step, int64_t n, const void *c
         return;
     }
     for (int64_t i = 0, read; i < n; i += read) {
-        read = rl_places_read(&pick->places, p[1] + i * step[1], step[1],
-                              n - i < RL_PLACES ? n - i : RL_PLACES, offset);
-        rl_places_take(pick->item, (rl_run){p[0] + i * step[0], step[0]},
-                       (rl_run){p[2] + i * step[2], step[2]}, offset, read);
+        read = rl_indices_read(&pick->places, p[1] + i * step[1], step[1],
+                               n - i < RL_INDEX_RUN ? n - i : RL_INDEX_RUN, offset);
+        rl_indices_take(pick->item, (rl_run){p[0] + i * step[0], step[0]},
+                        (rl_run){p[2] + i * step[2], step[2]}, offset, read);
         if (__atomic_load_n(&pick->places.faulty, __ATOMIC_RELAXED)) return;
     }
 }
@@ -551,12 +551,12 @@ RL_EACH_INT(JOIN, least, (a < b ? a : b))
 RL_JUST_BOOL(JOIN, least, (a && b))
 #define ENTRIES(name) {RL_EACH_FLOAT(RL_ENTRY, name) RL_EACH_INT(RL_ENTRY, name) RL_JUST_BOOL(RL_ENTRY, name)}
 
-rl_places_joiner rl_places_join(int join, int dtype) {
-    static const rl_places_joiner joiners[][RL_NDTYPES] = {[RL_JOIN_ADD] = ENTRIES(add),
-                                                           [RL_JOIN_MUL] = ENTRIES(mul),
-                                                           [RL_JOIN_MAX] = ENTRIES(most),
-                                                           [RL_JOIN_MIN] = ENTRIES(least),
-                                                           [RL_JOIN_MEAN] = ENTRIES(add)};
+rl_indices_joiner rl_indices_join(int join, int dtype) {
+    static const rl_indices_joiner joiners[][RL_NDTYPES] = {[RL_JOIN_ADD] = ENTRIES(add),
+                                                            [RL_JOIN_MUL] = ENTRIES(mul),
+                                                            [RL_JOIN_MAX] = ENTRIES(most),
+                                                            [RL_JOIN_MIN] = ENTRIES(least),
+                                                            [RL_JOIN_MEAN] = ENTRIES(add)};
     return joiners[join][dtype];
 }
 
@@ -565,7 +565,7 @@ rl_places_joiner rl_places_join(int join, int dtype) {
 static const double PICK_NS = 0.5;
 
 /* to, index, and x with no step along `dim`, which the index names places of */
-static void pick_begin(rl_walk *w, rl_picking *pick, const rl_view *x, int64_t dim) {
+static void pick_begin(rl_iter *w, rl_picking *pick, const rl_view *x, int64_t dim) {
     pick->item = rl_itemsize(x->dtype);
     pick->places.size = x->ndim ? x->shape[dim] : 1;
     pick->places.step = x->ndim ? x->strides[dim] * pick->item : 0;
@@ -579,20 +579,20 @@ RL_KERNEL(ref_gather) {
     const rl_view *index = k->arg[2].u.t;
     const int64_t dim = k->attr[0];
     rl_picking pick = {.places.wide = index->dtype == RL_I64};
-    rl_walk w;
+    rl_iter w;
     if (index->numel == 0) return RL_OK;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    rl_walk_add(&w, index);
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    rl_iter_add(&w, index);
     pick_begin(&w, &pick, k->arg[0].u.t, dim);
-    rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, PICK_NS, rl_pick_strip, &pick);
+    rl_iter_merge(&w);
+    rl_iter_parallel(k, &w, PICK_NS, rl_pick_loop, &pick);
     if (!pick.places.faulty) return RL_OK;
     return rl_fail(k, RL_RUNTIME, "index %lld is out of bounds for dimension %lld with size %lld",
                    (long long)pick.places.fault, (long long)dim, (long long)pick.places.size);
 }
 
 /* PyTorch has another path, and another text, for dim 1 and for tensors without elements */
-static rl_status select_fault(rl_call *k, const rl_places *places) {
+static rl_status select_fault(rl_call *k, const rl_indices *places) {
     const rl_view *x = k->arg[0].u.t;
     if (x->ndim > 1 && (k->attr[0] == 1 || x->numel == 0))
         return rl_fail(k, RL_RUNTIME, "INDICES element is out of DATA bounds, id=%lld axis_dim=%lld",
@@ -606,23 +606,23 @@ typedef struct {
     int64_t n, step, item; /* step: of the result along a row */
 } row_pick;
 
-static void rows_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void rows_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     const row_pick *row = ctx;
     for (int64_t i = 0; i < n; i++)
-        rl_places_take(row->item, (rl_run){p[0] + i * step[0], row->step}, (rl_run){p[2] + i * step[2], 0},
-                       row->offset, row->n);
+        rl_indices_take(row->item, (rl_run){p[0] + i * step[0], row->step}, (rl_run){p[2] + i * step[2], 0},
+                        row->offset, row->n);
 }
 
-static rl_status select_in_rows(rl_call *k, rl_walk *w, rl_picking *pick) {
+static rl_status select_in_rows(rl_call *k, rl_iter *w, rl_picking *pick) {
     const int last = w->ndim - 1;
     const int64_t n = w->size[last], step = w->stride[1][last];
     int64_t *offset = k->svc->scratch(k, RL_COUNT(n), sizeof *offset);
     row_pick row = {offset, n, w->stride[0][last], pick->item};
     if (!offset) return RL_FAIL;
-    if (rl_places_read(&pick->places, w->base[1], step, n, offset) < n) return RL_OK;
-    rl_walk_drop(w, 1ull << last);
-    rl_walk_merge(w);
-    rl_walk_parallel(k, w, RL_REF_NS * (double)n, rows_strip, &row);
+    if (rl_indices_read(&pick->places, w->base[1], step, n, offset) < n) return RL_OK;
+    rl_iter_drop(w, 1ull << last);
+    rl_iter_merge(w);
+    rl_iter_parallel(k, w, RL_REF_NS * (double)n, rows_loop, &row);
     return RL_OK;
 }
 
@@ -636,12 +636,12 @@ typedef struct {
 
 static void copy_rows(void *ctx, int64_t begin, int64_t end, int thread) {
     const row_copy *c = ctx;
-    int64_t offset[RL_PLACES];
+    int64_t offset[RL_INDEX_RUN];
     (void)thread;
     for (int64_t i = begin, read; i < end && !__atomic_load_n(&c->pick->places.faulty, __ATOMIC_RELAXED);
          i += read) {
-        read = rl_places_read(&c->pick->places, c->index + i * c->step, c->step,
-                              end - i < RL_PLACES ? end - i : RL_PLACES, offset);
+        read = rl_indices_read(&c->pick->places, c->index + i * c->step, c->step,
+                               end - i < RL_INDEX_RUN ? end - i : RL_INDEX_RUN, offset);
         for (int64_t j = 0; j < read; j++)
             memcpy(c->to + (i + j) * c->bytes, c->from + offset[j], (size_t)c->bytes);
     }
@@ -655,7 +655,7 @@ static bool has_rows(const rl_view *v) {
     return true;
 }
 
-static void select_rows(rl_call *k, const rl_walk *w, rl_picking *pick) {
+static void select_rows(rl_call *k, const rl_iter *w, rl_picking *pick) {
     const int64_t n = w->size[0], row = w->numel / n;
     row_copy copy = {pick, w->base[1], w->base[2], w->base[0], w->stride[1][0], row * pick->item};
     k->svc->parallel(k, n, RL_REF_NS * (double)row, copy_rows, &copy);
@@ -665,9 +665,9 @@ RL_KERNEL(ref_index_select) {
     const rl_view *index = k->arg[2].u.t, *out = k->out[0];
     const int64_t dim = k->attr[0], step = index->ndim ? index->strides[0] * rl_itemsize(index->dtype) : 0;
     rl_picking pick = {.places.wide = index->dtype == RL_I64};
-    rl_walk w;
+    rl_iter w;
     int64_t unused;
-    rl_walk_begin(&w, out, RL_WRITE);
+    rl_iter_begin(&w, out, RL_WRITE);
     w.base[w.nops] = rl_data(index, RL_READ);
     for (int d = 0; d < w.ndim; d++) w.stride[w.nops][d] = d == dim ? step : 0;
     w.nops++;
@@ -675,15 +675,15 @@ RL_KERNEL(ref_index_select) {
     if (out->numel == 0) { /* there is nothing to pick, but what is named must be there */
         const int64_t n = step || !index->numel ? index->numel : 1; /* of one number, one look will do */
         for (int64_t i = 0; i < n && !pick.places.faulty; i++)
-            rl_places_read(&pick.places, w.base[1] + i * step, 0, 1, &unused);
+            rl_indices_read(&pick.places, w.base[1] + i * step, 0, 1, &unused);
     } else if (dim == w.ndim - 1 && out->numel >= 4 * index->numel) {
         if (select_in_rows(k, &w, &pick) != RL_OK) return RL_FAIL;
     } else if (dim == 0 && w.ndim > 1 && has_rows(k->arg[0].u.t)) {
         select_rows(k, &w, &pick);
     } else {
         const double ns = dim == w.ndim - 1 ? PICK_NS : RL_REF_NS;
-        rl_walk_merge(&w);
-        rl_walk_parallel(k, &w, ns, rl_pick_strip, &pick);
+        rl_iter_merge(&w);
+        rl_iter_parallel(k, &w, ns, rl_pick_loop, &pick);
     }
     return pick.places.faulty ? select_fault(k, &pick.places) : RL_OK;
 }
@@ -691,16 +691,16 @@ RL_KERNEL(ref_index_select) {
 /* ---- the flat tensor ---- */
 /* operands: result, offsets of the elements in a tensor without strides */
 typedef struct {
-    const rl_walk *x;
+    const rl_iter *x;
     rl_picking pick;
 } taking;
 
-static void take_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void take_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     taking *t = (taking *)ctx;
     int64_t at;
-    for (int64_t i = 0; i < n && rl_places_read(&t->pick.places, p[1] + i * step[1], 0, 1, &at); i++) {
-        char *from[RL_WALK_OPS] = {t->x->base[0]};
-        rl_walk_seek(t->x, at, from);
+    for (int64_t i = 0; i < n && rl_indices_read(&t->pick.places, p[1] + i * step[1], 0, 1, &at); i++) {
+        char *from[RL_ITER_OPS] = {t->x->base[0]};
+        rl_iter_seek(t->x, at, from);
         memcpy(p[0] + i * step[0], from[0], (size_t)t->pick.item);
     }
 }
@@ -709,23 +709,23 @@ RL_KERNEL(ref_take) {
     const rl_view *x = k->arg[0].u.t;
     taking t = {.pick = {.item = rl_itemsize(x->dtype),
                          .places = {.size = x->numel, .step = 1, .wide = true, .wraps = true}}};
-    rl_walk w, flat;
+    rl_iter w, flat;
     if (k->out[0]->numel == 0) return RL_OK;
-    rl_walk_begin(&flat, x, RL_READ);
-    rl_walk_merge(&flat);
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    rl_walk_add(&w, k->arg[1].u.t);
+    rl_iter_begin(&flat, x, RL_READ);
+    rl_iter_merge(&flat);
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    rl_iter_add(&w, k->arg[1].u.t);
     if (flat.ndim == 1) {
         t.pick.places.step = flat.stride[0][0];
         w.base[w.nops] = flat.base[0];
         for (int d = 0; d < w.ndim; d++) w.stride[w.nops][d] = 0;
         w.nops++;
-        rl_walk_merge(&w);
-        rl_walk_parallel(k, &w, PICK_NS, rl_pick_strip, &t.pick);
+        rl_iter_merge(&w);
+        rl_iter_parallel(k, &w, PICK_NS, rl_pick_loop, &t.pick);
     } else {
         t.x = &flat;
-        rl_walk_merge(&w);
-        rl_walk_parallel(k, &w, PICK_NS * 4, take_strip, &t);
+        rl_iter_merge(&w);
+        rl_iter_parallel(k, &w, PICK_NS * 4, take_loop, &t);
     }
     if (!t.pick.places.faulty) return RL_OK;
     return rl_fail(k, RL_INDEX, "out of range: tried to access index %lld on a tensor of %lld elements.",
@@ -734,52 +734,52 @@ RL_KERNEL(ref_take) {
 
 /* ---- elements that go to places of the flat tensor ---- */
 /* the offset of element i of a view of any strides */
-static int64_t flat_offset(const rl_walk *w, int64_t i) {
-    char *p[RL_WALK_OPS] = {w->base[0]};
-    rl_walk_seek(w, i, p);
+static int64_t flat_offset(const rl_iter *w, int64_t i) {
+    char *p[RL_ITER_OPS] = {w->base[0]};
+    rl_iter_seek(w, i, p);
     return p[0] - w->base[0];
 }
 
-static rl_walk flat_walk(const rl_view *v, int mode) {
-    rl_walk w;
-    rl_walk_begin(&w, v, mode);
-    rl_walk_merge(&w);
+static rl_iter flat_iter(const rl_view *v, int mode) {
+    rl_iter w;
+    rl_iter_begin(&w, v, mode);
+    rl_iter_merge(&w);
     return w;
 }
 
 typedef struct {
-    rl_walk to, index, source;
-    rl_places places;
-    rl_places_joiner join; /* NULL: the source replaces */
+    rl_iter to, index, source;
+    rl_indices places;
+    rl_indices_joiner join; /* NULL: the source replaces */
     int64_t item;
 } putting;
 
 static void put_run(putting *p, int64_t at, int64_t n) {
     static const rl_numbers once = {.d = {1}, .i = {1}};
-    int64_t offset[RL_PLACES];
+    int64_t offset[RL_INDEX_RUN];
     const rl_run to = {p->to.base[0], 0};
     const rl_run from = {p->source.base[0] + flat_offset(&p->source, at), p->source.stride[0][0]};
-    n = rl_places_read(&p->places, p->index.base[0] + flat_offset(&p->index, at), p->index.stride[0][0], n,
-                       offset);
+    n = rl_indices_read(&p->places, p->index.base[0] + flat_offset(&p->index, at), p->index.stride[0][0], n,
+                        offset);
     for (int64_t i = 0; p->to.ndim > 1 && i < n; i++) offset[i] = flat_offset(&p->to, offset[i]);
     if (p->join)
         p->join(to, offset, from, n, &once);
     else
-        rl_places_put(p->item, to, offset, from, n);
+        rl_indices_put(p->item, to, offset, from, n);
 }
 
 RL_KERNEL(ref_put) {
     const rl_view *out = k->out[0], *index = k->arg[1].u.t, *source = k->arg[2].u.t;
     rl_view_start(k);
     if (index->numel == 0) return RL_OK;
-    putting p = {.to = flat_walk(out, RL_WRITE),
-                 .index = flat_walk(index, RL_READ),
-                 .source = flat_walk(source, RL_READ),
+    putting p = {.to = flat_iter(out, RL_WRITE),
+                 .index = flat_iter(index, RL_READ),
+                 .source = flat_iter(source, RL_READ),
                  .places = {.size = out->numel, .wide = true, .wraps = true},
-                 .join = k->arg[3].u.i ? rl_places_join(RL_JOIN_ADD, out->dtype) : NULL,
+                 .join = k->arg[3].u.i ? rl_indices_join(RL_JOIN_ADD, out->dtype) : NULL,
                  .item = rl_itemsize(out->dtype)};
     p.places.step = p.to.ndim > 1 ? 1 : p.to.stride[0][0];
-    const int64_t run = p.index.ndim > 1 || p.source.ndim > 1 ? 1 : RL_PLACES;
+    const int64_t run = p.index.ndim > 1 || p.source.ndim > 1 ? 1 : RL_INDEX_RUN;
     for (int64_t i = 0; i < index->numel && !p.places.faulty; i += run)
         put_run(&p, i, index->numel - i < run ? index->numel - i : run);
     if (!p.places.faulty) return RL_OK;
@@ -824,17 +824,17 @@ static int64_t reach_of(const rl_view *v) {
 /* `memory`: where the first element of one of the views lies; NULL: in its own */
 static void cast_at(rl_call *k, const rl_view *to, void *to_memory, const rl_view *from, void *from_memory) {
     rl_cast_pair pair = {to->dtype, from->dtype};
-    const rl_strip strip = rl_strip_between(to->dtype, from->dtype);
-    rl_walk w;
-    rl_walk_begin(&w, to, RL_WRITE);
-    rl_walk_add(&w, from);
+    const rl_inner_loop loop = rl_inner_loop_between(to->dtype, from->dtype);
+    rl_iter w;
+    rl_iter_begin(&w, to, RL_WRITE);
+    rl_iter_add(&w, from);
     if (to_memory) w.base[0] = to_memory;
     if (from_memory) w.base[1] = from_memory;
     if (!rl_view_overlaps(to)) {
-        rl_walk_each(k, &w, RL_REF_NS, strip, &pair);
+        rl_iter_each(k, &w, RL_REF_NS, loop, &pair);
     } else { /* in order: the last one wins */
-        rl_walk_merge(&w);
-        rl_walk_range(&w, 0, w.numel, strip, &pair);
+        rl_iter_merge(&w);
+        rl_iter_range(&w, 0, w.numel, loop, &pair);
     }
 }
 

@@ -7,7 +7,7 @@
 static void copy_run(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n,
                      int64_t item) {
     char *p[2] = {to, (char *)from};
-    rl_strip_copy(item)(p, (const int64_t[2]){to_step, from_step}, n, NULL);
+    rl_inner_loop_copy(item)(p, (const int64_t[2]){to_step, from_step}, n, NULL);
 }
 
 /* ---- rows of a table; operands of the walk: output rows, indices ---- */
@@ -18,7 +18,7 @@ typedef struct {
     int bad; /* an index out of range was seen; nothing is read for it */
 } lookup;
 
-static void lookup_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void lookup_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     lookup *l = (lookup *)ctx;
     for (int64_t i = 0; i < n; i++) {
         int64_t row; /* read once, checked, used */
@@ -40,15 +40,15 @@ RL_KERNEL(ref_embedding) {
                 .step = table->strides[1] * item,
                 .item = item,
                 .index_dtype = index->dtype};
-    rl_walk w;
-    rl_walk_begin(&w, out, RL_WRITE);
-    rl_walk_drop(&w, 1ull << (out->ndim - 1));
-    rl_walk_add(&w, index);
+    rl_iter w;
+    rl_iter_begin(&w, out, RL_WRITE);
+    rl_iter_drop(&w, 1ull << (out->ndim - 1));
+    rl_iter_add(&w, index);
     for (int d = 0; d < w.ndim && l.width == 0;
          d++) /* of one number that stands for many, one look will do */
         if (w.stride[1][d] == 0 && w.size[d] > 1) w.numel /= w.size[d], w.size[d] = 1;
-    rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, RL_REF_NS * (double)(l.width + 1), lookup_strip, &l);
+    rl_iter_merge(&w);
+    rl_iter_parallel(k, &w, RL_REF_NS * (double)(l.width + 1), lookup_loop, &l);
     return l.bad ? rl_fail(k, RL_INDEX, "index out of range in self") : RL_OK;
 }
 
@@ -72,7 +72,7 @@ static void adding_row(const adding *a, const char *grad, int64_t at) {
 }
 
 /* operands: rows of the gradient, indices */
-static void adding_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void adding_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     adding *a = (adding *)ctx;
     for (int64_t i = 0; i < n; i++) {
         int64_t at;
@@ -99,24 +99,24 @@ RL_KERNEL(ref_embedding_dense_back) {
     a.more = k->svc->scratch(k, RL_COUNT(a.width), sizeof(double));
     if (k->arg[4].u.i) a.seen = k->svc->scratch(k, RL_COUNT(a.rows), sizeof(int64_t));
     if (!a.sum || !a.more || (k->arg[4].u.i && !a.seen)) return RL_FAIL;
-    rl_walk w;
-    rl_walk_begin(&w, grad, RL_READ);
-    rl_walk_drop(&w, 1ull << last);
-    rl_walk_add(&w, index);
-    rl_walk_merge(&w);
+    rl_iter w;
+    rl_iter_begin(&w, grad, RL_READ);
+    rl_iter_drop(&w, 1ull << last);
+    rl_iter_add(&w, index);
+    rl_iter_merge(&w);
     if (a.seen) {
         memset(a.seen, 0, (size_t)a.rows * sizeof(int64_t));
         a.count = true;
-        rl_walk_range(&w, 0, w.numel, adding_strip, &a);
+        rl_iter_range(&w, 0, w.numel, adding_loop, &a);
         a.count = false;
     }
-    rl_walk_range(&w, 0, w.numel, adding_strip, &a);
+    rl_iter_range(&w, 0, w.numel, adding_loop, &a);
     return a.bad ? rl_fail(k, RL_INDEX, "index out of range in self") : RL_OK;
 }
 
 /* ---- rows scaled down to a norm: (input, indices, max_norm, norm_type) ---- */
 typedef struct {
-    rl_places places;
+    rl_indices places;
     char *table;
     int64_t row_step, step, width;
     int dtype;
@@ -138,10 +138,10 @@ static double row_norm(const double *row, int64_t n, double p) {
 }
 
 /* operand: indices */
-static void renorm_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void renorm_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     renorming *r = (renorming *)ctx;
     int64_t row;
-    for (int64_t i = 0; i < n && rl_places_read(&r->places, p[0] + i * step[0], 0, 1, &row); i++) {
+    for (int64_t i = 0; i < n && rl_indices_read(&r->places, p[0] + i * step[0], 0, 1, &row); i++) {
         char *at = r->table + row * r->row_step;
         if (r->done[row]) continue;
         r->done[row] = 1;
@@ -172,12 +172,12 @@ RL_KERNEL(ref_embedding_renorm) {
                    .p = rl_num(k, 3),
                    .row = k->svc->scratch(k, RL_COUNT(width), sizeof(double)),
                    .done = k->svc->scratch(k, RL_COUNT(rows), 1)};
-    rl_walk w;
+    rl_iter w;
     if (!r.row || !r.done) return RL_FAIL;
     memset(r.done, 0, (size_t)rows);
-    rl_walk_begin(&w, index, RL_READ);
-    rl_walk_merge(&w);
-    rl_walk_range(&w, 0, w.numel, renorm_strip, &r);
+    rl_iter_begin(&w, index, RL_READ);
+    rl_iter_merge(&w);
+    rl_iter_range(&w, 0, w.numel, renorm_loop, &r);
     if (!r.places.faulty) return RL_OK;
     return rl_fail(k, RL_INDEX,
                    "select(): index %lld out of range for tensor of size [%lld, %lld] at dimension 0",

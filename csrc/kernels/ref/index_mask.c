@@ -19,7 +19,7 @@ typedef struct {
 } rl_truths;
 
 typedef struct {
-    const rl_walk *walk; /* operand 0 is asked */
+    const rl_iter *iter; /* operand 0 is asked */
     rl_truths asked;
     int64_t *begin; /* of each block, and of what would follow them */
 } rl_counting;
@@ -96,19 +96,19 @@ typedef struct {
     int64_t n;
 } block_count;
 
-static void count_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void count_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     block_count *c = (block_count *)ctx;
     c->n += c->asked->count(p[0], step[0], n, c->asked->telling);
 }
 
 static int64_t rl_blocks(const rl_counting *c) {
-    return (c->walk->numel + RL_BLOCK - 1) / RL_BLOCK;
+    return (c->iter->numel + RL_BLOCK - 1) / RL_BLOCK;
 }
 
 /* most: there is room for, in all */
 static rl_block rl_block_at(const rl_counting *c, int64_t block, int64_t most) {
     rl_block b = {.begin = block * RL_BLOCK, .found = c->begin[block], .room = c->begin[block + 1]};
-    b.end = b.begin + RL_BLOCK < c->walk->numel ? b.begin + RL_BLOCK : c->walk->numel;
+    b.end = b.begin + RL_BLOCK < c->iter->numel ? b.begin + RL_BLOCK : c->iter->numel;
     if (b.room > most) b.room = most;
     return b;
 }
@@ -119,7 +119,7 @@ static void count_blocks(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t n = begin; n < end; n++) {
         block_count count = {&c->asked, 0};
         const int64_t from = n * RL_BLOCK, last = from + RL_BLOCK;
-        rl_walk_range(c->walk, from, last < c->walk->numel ? last : c->walk->numel, count_strip, &count);
+        rl_iter_range(c->iter, from, last < c->iter->numel ? last : c->iter->numel, count_loop, &count);
         c->begin[n] = count.n;
     }
 }
@@ -142,12 +142,12 @@ static int64_t rl_count_all(rl_call *k, rl_counting *c) {
 RL_KERNEL(ref_nonzero_count) {
     const rl_view *x = k->arg[0].u.t;
     int64_t *to = rl_data(k->out[0], RL_WRITE);
-    rl_walk w;
-    rl_counting c = {.walk = &w, .asked = rl_truths_of(x->dtype)};
+    rl_iter w;
+    rl_counting c = {.iter = &w, .asked = rl_truths_of(x->dtype)};
     *to = 0;
     if (x->numel == 0) return RL_OK;
-    rl_walk_begin(&w, x, RL_READ);
-    rl_walk_merge(&w);
+    rl_iter_begin(&w, x, RL_READ);
+    rl_iter_merge(&w);
     *to = rl_count_all(k, &c);
     return *to < 0 ? RL_FAIL : RL_OK;
 }
@@ -166,14 +166,15 @@ typedef struct {
 } block_search;
 
 /* one row of the innermost dimension, or a part of it */
-static void search_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void search_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     block_search *search = (block_search *)ctx;
     const searching *s = search->s;
     const rl_truths *asked = &s->c.asked;
-    const int last = s->c.walk->ndim - 1;
-    int64_t *index = search->index, buffer[RL_PLACES];
-    for (int64_t i = 0; i < n && search->b.found < search->b.room; i += RL_PLACES) {
-        const int64_t m = n - i < RL_PLACES ? n - i : RL_PLACES, room = search->b.room - search->b.found;
+    const int last = s->c.iter->ndim - 1;
+    int64_t *index = search->index, buffer[RL_INDEX_RUN];
+    for (int64_t i = 0; i < n && search->b.found < search->b.room; i += RL_INDEX_RUN) {
+        const int64_t m = n - i < RL_INDEX_RUN ? n - i : RL_INDEX_RUN,
+                      room = search->b.room - search->b.found;
         const int64_t found = asked->find(p[0] + i * step[0], step[0], m, asked->telling, index[last] + i,
                                           buffer, room < m ? room : m);
         int64_t *to = s->to + search->b.found * s->place;
@@ -183,7 +184,7 @@ static void search_strip(char *const *p, const int64_t *step, int64_t n, const v
         search->b.found += found;
     }
     index[last] += n;
-    for (int d = last; d > 0 && index[d] == s->c.walk->size[d]; d--) {
+    for (int d = last; d > 0 && index[d] == s->c.iter->size[d]; d--) {
         index[d] = 0;
         index[d - 1]++;
     }
@@ -191,28 +192,28 @@ static void search_strip(char *const *p, const int64_t *step, int64_t n, const v
 
 static void search_blocks(void *ctx, int64_t begin, int64_t end, int thread) {
     const searching *s = ctx;
-    const rl_walk *w = s->c.walk;
+    const rl_iter *w = s->c.iter;
     (void)thread;
     for (int64_t n = begin; n < end; n++) {
         block_search search = {.s = s, .b = rl_block_at(&s->c, n, s->room)};
         int64_t at = search.b.begin;
         for (int d = w->ndim - 1; d >= 0; at /= w->size[d--]) search.index[d] = at % w->size[d];
         if (search.b.found < search.b.room)
-            rl_walk_range(w, search.b.begin, search.b.end, search_strip, &search);
+            rl_iter_range(w, search.b.begin, search.b.end, search_loop, &search);
     }
 }
 
 /* (input, int size, int fill_value): as many places as there is room for, then the fill value */
 RL_KERNEL(ref_nonzero_static) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
-    rl_walk w;
+    rl_iter w;
     if (out->numel == 0) return RL_OK;
-    searching s = {.c = {.walk = &w, .asked = rl_truths_of(x->dtype)},
+    searching s = {.c = {.iter = &w, .asked = rl_truths_of(x->dtype)},
                    .to = rl_data(out, RL_WRITE),
                    .place = out->strides[0],
                    .step = out->strides[1],
                    .room = out->shape[0]};
-    rl_walk_begin(&w, x, RL_READ);
+    rl_iter_begin(&w, x, RL_READ);
     const int64_t found = x->numel ? rl_count_all(k, &s.c) : 0;
     if (found < 0) return RL_FAIL;
     for (int64_t i = found; i < s.room; i++)
@@ -256,7 +257,7 @@ static int64_t select_wide(char *const *p, const int64_t *step, int64_t n, char 
     return found;
 }
 
-static void select_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void select_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     block_select *select = (block_select *)ctx;
     const int64_t item = select->s->item;
     select->b.found += (item == 4   ? select_32
@@ -273,17 +274,17 @@ static void select_blocks(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t n = begin; n < end; n++) {
         block_select select = {.s = s, .b = rl_block_at(&s->c, n, s->room)};
         if (select.b.found < select.b.room)
-            rl_walk_range(s->c.walk, select.b.begin, select.b.end, select_strip, &select);
+            rl_iter_range(s->c.iter, select.b.begin, select.b.end, select_loop, &select);
     }
 }
 
 /* into a vector without gaps; what the mask no longer finds is 0 */
-static rl_status select_all(rl_call *k, rl_walk *w, const rl_view *out) {
-    selecting s = {.c = {.walk = w, .asked = rl_truths_of(RL_BOOL)},
+static rl_status select_all(rl_call *k, rl_iter *w, const rl_view *out) {
+    selecting s = {.c = {.iter = w, .asked = rl_truths_of(RL_BOOL)},
                    .to = rl_data(out, RL_WRITE),
                    .item = rl_itemsize(out->dtype),
                    .room = out->numel};
-    rl_walk_merge(w);
+    rl_iter_merge(w);
     const int64_t found = rl_count_all(k, &s.c);
     if (found < 0) return RL_FAIL;
     if (found < s.room) memset(s.to + found * s.item, 0, (size_t)((s.room - found) * s.item));
@@ -292,7 +293,7 @@ static rl_status select_all(rl_call *k, rl_walk *w, const rl_view *out) {
 }
 
 /* the dims that two views stretch to together; both are read */
-static void walk_together(rl_walk *w, const rl_view *a, const rl_view *b) {
+static void iter_together(rl_iter *w, const rl_view *a, const rl_view *b) {
     const int ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
     w->nops = 0;
     w->ndim = ndim;
@@ -302,14 +303,14 @@ static void walk_together(rl_walk *w, const rl_view *a, const rl_view *b) {
         w->size[d] = in_a >= 0 && a->shape[in_a] != 1 ? a->shape[in_a] : in_b >= 0 ? b->shape[in_b] : 1;
         w->numel *= w->size[d];
     }
-    rl_walk_add(w, a);
-    rl_walk_add(w, b);
+    rl_iter_add(w, a);
+    rl_iter_add(w, b);
 }
 
 RL_KERNEL(ref_masked_select) {
-    rl_walk w;
+    rl_iter w;
     if (k->out[0]->numel == 0) return RL_OK;
-    walk_together(&w, k->arg[1].u.t, k->arg[0].u.t);
+    iter_together(&w, k->arg[1].u.t, k->arg[0].u.t);
     return select_all(k, &w, k->out[0]);
 }
 
@@ -317,10 +318,10 @@ RL_KERNEL(ref_masked_select) {
 RL_CHOOSER
 RL_KERNEL(ref_index_mask) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0], *mask = k->arg[1].n == 1 ? k->arg[1].u.ts[0] : NULL;
-    rl_walk w;
+    rl_iter w;
     if (!mask || !rl_is_mask(mask) || mask->ndim != x->ndim || out->numel == 0) return RL_UNSUPPORTED;
-    rl_walk_begin(&w, mask, RL_READ);
-    rl_walk_add(&w, x);
+    rl_iter_begin(&w, mask, RL_READ);
+    rl_iter_add(&w, x);
     return select_all(k, &w, out);
 }
 
@@ -328,19 +329,19 @@ RL_KERNEL(ref_index_mask) {
 /* In place, elements that share memory go in order: what one thread keeps another may have filled. */
 static void fill_masked(rl_call *k, const rl_view *x, const rl_view *mask, uint64_t element) {
     const rl_view *out = k->out[0];
-    const rl_strip select = rl_strip_select(rl_itemsize(out->dtype));
-    rl_walk w;
-    rl_walk_begin(&w, out, RL_WRITE);
-    rl_walk_add(&w, mask);
+    const rl_inner_loop select = rl_inner_loop_select(rl_itemsize(out->dtype));
+    rl_iter w;
+    rl_iter_begin(&w, out, RL_WRITE);
+    rl_iter_add(&w, mask);
     w.nops = 3;
     w.base[2] = (char *)&element;
     for (int d = 0; d < w.ndim; d++) w.stride[2][d] = 0;
-    rl_walk_add(&w, x);
+    rl_iter_add(&w, x);
     if (out->storage != x->storage || w.numel == 0 || !rl_view_overlaps(out)) {
-        rl_walk_each(k, &w, RL_REF_NS, select, NULL);
+        rl_iter_each(k, &w, RL_REF_NS, select, NULL);
     } else {
-        rl_walk_merge(&w);
-        rl_walk_range(&w, 0, w.numel, select, NULL);
+        rl_iter_merge(&w);
+        rl_iter_range(&w, 0, w.numel, select, NULL);
     }
 }
 
@@ -367,7 +368,7 @@ RL_KERNEL(ref_index_put_mask) {
 /* ---- pouring; operands: mask, result, input ---- */
 typedef struct {
     rl_counting c;
-    rl_walk source;
+    rl_iter source;
     int64_t item, step; /* step: of a source that has one from element to element, else 0 */
 } pouring;
 
@@ -394,14 +395,14 @@ POUR(16)
 POUR(32)
 POUR(64)
 
-static void pour_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void pour_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     block_pour *pour = (block_pour *)ctx;
     const pouring *s = pour->s;
     const int64_t run = s->step ? n : 1; /* of a source of other strides each element is sought */
     for (int64_t i = 0; i < n; i += run) {
         char *const at[3] = {p[0] + i * step[0], p[1] + i * step[1], p[2] + i * step[2]};
-        char *from[RL_WALK_OPS] = {s->source.base[0] + pour->b.found * s->step};
-        if (!s->step && pour->b.found < pour->b.room) rl_walk_seek(&s->source, pour->b.found, from);
+        char *from[RL_ITER_OPS] = {s->source.base[0] + pour->b.found * s->step};
+        if (!s->step && pour->b.found < pour->b.room) rl_iter_seek(&s->source, pour->b.found, from);
         pour->b.found +=
             (s->item == 4   ? pour_32
              : s->item == 8 ? pour_64
@@ -415,25 +416,25 @@ static void pour_blocks(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     for (int64_t n = begin; n < end; n++) {
         block_pour pour = {.s = s, .b = rl_block_at(&s->c, n, s->source.numel)};
-        rl_walk_range(s->c.walk, pour.b.begin, pour.b.end, pour_strip, &pour);
+        rl_iter_range(s->c.iter, pour.b.begin, pour.b.end, pour_loop, &pour);
     }
 }
 
 RL_KERNEL(ref_masked_scatter) {
     const rl_view *out = k->out[0], *source = k->arg[2].u.t;
-    rl_walk w;
-    pouring s = {.c = {.walk = &w, .asked = rl_truths_of(RL_BOOL)}, .item = rl_itemsize(out->dtype)};
+    rl_iter w;
+    pouring s = {.c = {.iter = &w, .asked = rl_truths_of(RL_BOOL)}, .item = rl_itemsize(out->dtype)};
     if (out->numel == 0) return RL_OK;
-    rl_walk_begin(&s.source, source, RL_READ);
-    rl_walk_merge(&s.source);
+    rl_iter_begin(&s.source, source, RL_READ);
+    rl_iter_merge(&s.source);
     if (s.source.ndim == 1) s.step = s.source.stride[0][0];
-    rl_walk_begin(&w, out, RL_WRITE);
+    rl_iter_begin(&w, out, RL_WRITE);
     w.nops = 0;
-    rl_walk_add(&w, k->arg[1].u.t);
-    rl_walk_add(&w, out);
-    rl_walk_add(&w, k->arg[0].u.t);
+    rl_iter_add(&w, k->arg[1].u.t);
+    rl_iter_add(&w, out);
+    rl_iter_add(&w, k->arg[0].u.t);
     w.base[1] = rl_data(out, RL_WRITE);
-    rl_walk_merge(&w);
+    rl_iter_merge(&w);
     const int64_t found = rl_count_all(k, &s.c);
     if (found < 0) return RL_FAIL;
     if (found > source->numel)

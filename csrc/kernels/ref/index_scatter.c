@@ -9,11 +9,11 @@
  * Elements go in order, so that of two for one place the last one wins, and sums have one order. Threads
  * share the work by another dimension: what two of them write never meets. */
 typedef struct {
-    rl_walk walk;
-    int64_t dim;      /* of the walk: the one that is named */
-    int64_t *counts;  /* stands for the target: as many int64, without gaps; or NULL */
-    bool meets;       /* the target has elements that share memory: one thread writes */
-    rl_places places; /* in the target */
+    rl_iter iter;
+    int64_t dim;       /* of the walk: the one that is named */
+    int64_t *counts;   /* stands for the target: as many int64, without gaps; or NULL */
+    bool meets;        /* the target has elements that share memory: one thread writes */
+    rl_indices places; /* in the target */
     int64_t item;
     int join, dtype;
     rl_numbers numbers;
@@ -27,30 +27,31 @@ static rl_status rl_scatter_reduce(rl_call *k, rl_scatter_way way, bool include_
 static void scatter_row(const rl_scattering *s, char *to, int64_t to_step, char *from, int64_t from_step,
                         int64_t n) {
     if (s->join == RL_JOIN_SET)
-        rl_strip_copy(s->item)((char *const[2]){to, from}, (const int64_t[2]){to_step, from_step}, n, NULL);
+        rl_inner_loop_copy(s->item)((char *const[2]){to, from}, (const int64_t[2]){to_step, from_step}, n,
+                                    NULL);
     else
-        rl_strip_combine(s->join, s->dtype)((char *const[3]){to, to, from},
-                                            (const int64_t[3]){to_step, to_step, from_step}, n, &s->numbers);
+        rl_inner_loop_combine(s->join, s->dtype)(
+            (char *const[3]){to, to, from}, (const int64_t[3]){to_step, to_step, from_step}, n, &s->numbers);
 }
 
-static void scatter_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void scatter_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     rl_scattering *s = (rl_scattering *)ctx;
-    int64_t offset[RL_PLACES];
+    int64_t offset[RL_INDEX_RUN];
     if (n <= 0) return;
     if (step[1] == 0 && step[0] != 0) { /* one index for all, each to a place of its own */
-        if (rl_places_read(&s->places, p[1], 0, 1, offset))
+        if (rl_indices_read(&s->places, p[1], 0, 1, offset))
             scatter_row(s, p[0] + *offset, step[0], p[2], step[2], n);
         return;
     }
-    const rl_places_joiner join = s->join == RL_JOIN_SET ? NULL : rl_places_join(s->join, s->dtype);
+    const rl_indices_joiner join = s->join == RL_JOIN_SET ? NULL : rl_indices_join(s->join, s->dtype);
     for (int64_t i = 0, read; i < n; i += read) {
         const rl_run to = {p[0] + i * step[0], step[0]}, from = {p[2] + i * step[2], step[2]};
-        read = rl_places_read(&s->places, p[1] + i * step[1], step[1], n - i < RL_PLACES ? n - i : RL_PLACES,
-                              offset);
+        read = rl_indices_read(&s->places, p[1] + i * step[1], step[1],
+                               n - i < RL_INDEX_RUN ? n - i : RL_INDEX_RUN, offset);
         if (join)
             join(to, offset, from, read, &s->numbers);
         else
-            rl_places_put(s->item, to, offset, from, read);
+            rl_indices_put(s->item, to, offset, from, read);
         if (__atomic_load_n(&s->places.faulty, __ATOMIC_RELAXED)) return;
     }
 }
@@ -58,7 +59,7 @@ static void scatter_strip(char *const *p, const int64_t *step, int64_t n, const 
 /* Into out[0] or counts, over `dims`; then two operands more, and it may run. */
 static void rl_scatter_begin(rl_call *k, rl_scattering *s, const int64_t *dims, int ndim) {
     const rl_view *to = k->out[0];
-    rl_walk *w = &s->walk;
+    rl_iter *w = &s->iter;
     int64_t step[RL_MAX_DIMS], gapless = sizeof *s->counts;
     s->dtype = s->counts ? RL_I64 : to->dtype;
     s->item = rl_itemsize(s->dtype);
@@ -81,7 +82,7 @@ static void rl_scatter_begin(rl_call *k, rl_scattering *s, const int64_t *dims, 
 
 /* an operand of one element */
 static void rl_scatter_element(rl_scattering *s, void *element) {
-    rl_walk *w = &s->walk;
+    rl_iter *w = &s->iter;
     for (int d = 0; d < w->ndim; d++) w->stride[w->nops][d] = 0;
     w->base[w->nops++] = element;
 }
@@ -95,7 +96,7 @@ typedef struct {
 
 static void scatter_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const scatter_job *job = ctx;
-    rl_walk part = job->s->walk;
+    rl_iter part = job->s->iter;
     const int d = job->split;
     const int64_t n = part.size[d], from = n * begin / job->parts, to = n * end / job->parts;
     (void)thread;
@@ -103,21 +104,21 @@ static void scatter_part(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int i = 0; i < part.nops; i++) part.base[i] += from * part.stride[i][d];
     part.numel = part.numel / n * (to - from);
     part.size[d] = to - from;
-    rl_walk_merge(&part);
-    rl_walk_range(&part, 0, part.numel, scatter_strip, job->s);
+    rl_iter_merge(&part);
+    rl_iter_range(&part, 0, part.numel, scatter_loop, job->s);
 }
 
 /* Without a place to go to the first index is wrong, however many there are. */
 static rl_status rl_scatter_run(rl_call *k, rl_scattering *s) {
-    rl_walk *w = &s->walk;
+    rl_iter *w = &s->iter;
     scatter_job job = {s, -1, k->threads};
     if (w->numel == 0) return RL_OK;
     if (w->numel < 0) return rl_fail(k, RL_MEMORY, "%s", "numel: integer multiplication overflow");
     for (int d = 0; d < w->ndim; d++)
         if (d != s->dim && (job.split < 0 || w->size[d] > w->size[job.split])) job.split = d;
     if (s->places.size == 0 || s->meets || job.split < 0) {
-        rl_walk_merge(w);
-        rl_walk_range(w, 0, s->places.size ? w->numel : 1, scatter_strip, s);
+        rl_iter_merge(w);
+        rl_iter_range(w, 0, s->places.size ? w->numel : 1, scatter_loop, s);
         return RL_OK;
     }
     const double ns = 2 * RL_REF_NS * (double)w->numel;
@@ -137,11 +138,11 @@ static rl_status rl_scatter_fault(rl_call *k, const rl_scattering *s, rl_error k
 static rl_status rl_scatter_by_index(rl_call *k, rl_scattering *s, const rl_view *source, void *element) {
     const rl_view *index = k->arg[2].u.t;
     rl_scatter_begin(k, s, index->shape, index->ndim);
-    rl_walk_add(&s->walk, index);
+    rl_iter_add(&s->iter, index);
     if (element)
         rl_scatter_element(s, element);
     else
-        rl_walk_add(&s->walk, source);
+        rl_iter_add(&s->iter, source);
     if (rl_scatter_run(k, s) != RL_OK) return RL_FAIL;
     return rl_scatter_fault(k, s, RL_RUNTIME, "");
 }
@@ -173,12 +174,12 @@ static rl_status rl_scatter_by_vector(rl_call *k, rl_scattering *s, const rl_vie
         return rl_fail(k, RL_RUNTIME, "numel: integer multiplication overflow");
     rl_scatter_begin(k, s, dims, ndim);
     rl_scatter_element(s, rl_data(index, RL_READ));
-    s->walk.stride[1][shaped->ndim ? dim : 0] =
+    s->iter.stride[1][shaped->ndim ? dim : 0] =
         index->ndim ? index->strides[0] * rl_itemsize(index->dtype) : 0;
     if (element)
         rl_scatter_element(s, element);
     else
-        rl_walk_add(&s->walk, source);
+        rl_iter_add(&s->iter, source);
     return rl_scatter_run(k, s);
 }
 
@@ -240,7 +241,7 @@ typedef struct {
     int dtype;
 } mean_job;
 
-static void mean_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void mean_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     int dtype = ((const mean_job *)ctx)->dtype;
     for (int64_t i = 0; i < n; i++) {
         int64_t count = *(const int64_t *)(p[1] + i * step[1]), sum;
@@ -262,16 +263,16 @@ static rl_status divide_by_counts(rl_call *k, rl_scatter_way way, bool include_s
     int64_t *count = k->svc->scratch(k, RL_COUNT(out->numel), sizeof *count), one = 1, stride = sizeof one;
     rl_scattering s = {.counts = count, .join = RL_JOIN_ADD, .numbers = {.i = {1}}};
     mean_job job = {out->dtype};
-    rl_walk places;
+    rl_iter places;
     if (!count) return RL_FAIL;
     for (int64_t i = 0; i < out->numel; i++) count[i] = include_self;
     if (way(k, &s, source, &one) != RL_OK) return RL_FAIL;
-    rl_walk_begin(&places, out, RL_WRITE);
+    rl_iter_begin(&places, out, RL_WRITE);
     places.nops = 2;
     places.base[1] = (char *)count;
     for (int d = out->ndim - 1; d >= 0; stride *= out->shape[d--]) places.stride[1][d] = stride;
-    rl_walk_merge(&places);
-    rl_walk_parallel(k, &places, RL_REF_NS, mean_strip, &job);
+    rl_iter_merge(&places);
+    rl_iter_parallel(k, &places, RL_REF_NS, mean_loop, &job);
     return RL_OK;
 }
 

@@ -20,7 +20,7 @@ static const rl_factors own = {
     .eigh = rl_own_eigh,
     .svd = rl_own_svd,
     .eig = rl_own_eig,
-    .product = rl_own_product,
+    .product = rl_own_gemm,
 };
 
 RL_KERNEL(ref_linalg_inv) {
@@ -190,7 +190,7 @@ RL_KERNEL(ref_lu_unpack) {
 }
 
 /* ---- cross ---- */
-#define CROSS_STRIP(D, T, C_, LOAD, STORE, name)                                                             \
+#define CROSS_LOOP(D, T, C_, LOAD, STORE, name)                                                              \
     static void name##_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                \
         const int64_t *side = ctx; /* from one component to the next, of each operand */                     \
         for (int64_t i = 0; i < n; i++) {                                                                    \
@@ -208,26 +208,27 @@ RL_KERNEL(ref_lu_unpack) {
         }                                                                                                    \
     }
 #define CROSS_OF(a, b, c, d) ((a) * (b) - (c) * (d))
-RL_EACH_FLOAT(CROSS_STRIP, cross)
+RL_EACH_FLOAT(CROSS_LOOP, cross)
 #undef CROSS_OF
 #define CROSS_OF(a, b, c, d) RL_WRAP(RL_WRAP(a, *, b), -, RL_WRAP(c, *, d))
-RL_EACH_INT(CROSS_STRIP, cross)
+RL_EACH_INT(CROSS_LOOP, cross)
 
 RL_KERNEL(ref_linalg_cross) {
-    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, cross) RL_EACH_INT(RL_ENTRY, cross)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, cross)
+                                                        RL_EACH_INT(RL_ENTRY, cross)};
     const int dim = (int)k->attr[0];
     const rl_view *of[3] = {k->out[0], k->arg[0].u.t, k->arg[1].u.t};
     int64_t side[3];
-    rl_walk w;
-    rl_walk_begin(&w, of[0], RL_WRITE);
+    rl_iter w;
+    rl_iter_begin(&w, of[0], RL_WRITE);
     for (int i = 0; i < 3; i++) {
         side[i] = of[i]->strides[dim] * rl_itemsize(of[i]->dtype);
-        if (i) rl_walk_add(&w, of[i]);
+        if (i) rl_iter_add(&w, of[i]);
     }
     if (of[0]->numel == 0) return RL_OK;
-    rl_walk_drop(&w, 1ull << dim);
-    rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, 5, strips[of[0]->dtype], side);
+    rl_iter_drop(&w, 1ull << dim);
+    rl_iter_merge(&w);
+    rl_iter_parallel(k, &w, 5, loops[of[0]->dtype], side);
     return RL_OK;
 }
 
@@ -251,8 +252,8 @@ static void infinite_start(rl_tile *t) {
 NORM_FOLD(count_fold, (old + (v != 0)))
 NORM_FOLD(sum_fold, (old + v))
 NORM_FOLD(square_fold, (old + v * v))
-NORM_FOLD(most_fold, (v > old || v != v ? v : old))
-NORM_FOLD(least_fold, (v < old || v != v ? v : old))
+NORM_FOLD(max_fold, (v > old || v != v ? v : old))
+NORM_FOLD(min_fold, (v < old || v != v ? v : old))
 
 /* The first pass only brings the order, which finish() knows: it waits in t->b, the mark in t->at. */
 static void power_fold(rl_tile *t, const double *x, int64_t rows, int64_t first) {
@@ -285,10 +286,10 @@ RL_KERNEL(ref_vector_norm) {
     static const rl_reduction count = {zero_start, count_fold, NULL, plain_finish, true, false},
                               sum = {zero_start, sum_fold, NULL, plain_finish, true, false},
                               square = {zero_start, square_fold, NULL, root_finish, true, false},
-                              most = {zero_start, most_fold, NULL, plain_finish, true, false},
-                              least = {infinite_start, least_fold, NULL, plain_finish, true, false},
+                              most = {zero_start, max_fold, NULL, plain_finish, true, false},
+                              least = {infinite_start, min_fold, NULL, plain_finish, true, false},
                               power = {zero_start, power_fold, NULL, power_finish, true, false};
-    double order = k->arg[1].tag == RL_NONE || k->arg[1].tag == RL_TEXT ? 2 : rl_num(k, 1);
+    double order = k->arg[1].tag == RL_NONE || k->arg[1].tag == RL_STRING ? 2 : rl_num(k, 1);
     const rl_reduction *how = order == 0           ? &count
                               : order == 1         ? &sum
                               : order == 2         ? &square

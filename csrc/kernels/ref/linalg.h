@@ -55,6 +55,6 @@ void rl_own_q_apply(rl_job *j, bool left, bool turned, int64_t m, int64_t n, int
 int64_t rl_own_eigh(rl_job *j, bool vectors, bool upper, int64_t n, void *a, void *w);
 int64_t rl_own_svd(rl_job *j, bool full, int64_t m, int64_t n, void *a, void *s, void *u, void *vt);
 int64_t rl_own_eig(rl_job *j, int64_t n, void *a, void *real, void *imaginary, void *v);
-void rl_own_product(rl_job *j, bool turn_a, bool turn_b, int64_t m, int64_t n, int64_t count, const void *a,
-                    const void *b, void *c);
+void rl_own_gemm(rl_job *j, bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t count,
+                 const void *a, const void *b, void *c);
 #endif

@@ -576,7 +576,7 @@ static int64_t values_only(int64_t m, int64_t n, double *a, double *s, double *d
     return stuck;
 }
 
-static void turn_over(int64_t m, int64_t n, const double *from, double *to) { /* to: n x m */
+static void transpose_to(int64_t m, int64_t n, const double *from, double *to) { /* to: n x m */
     for (int64_t c = 0; c < n; c++)
         for (int64_t i = 0; i < m; i++) to[c + i * n] = from[i + c * m];
 }
@@ -637,7 +637,7 @@ int64_t rl_own_svd(rl_job *j, bool full, int64_t m, int64_t n, void *at, void *t
     }
     if (most > 1e140 || (most < 1e-140 && most > 0)) scale = exp2(-ilogb(most)); /* squares stay in range */
     for (int64_t i = 0; scale != 1 && i < m * n; i++) a[i] *= scale;
-    if (wide) turn_over(m, n, a, turned);
+    if (wide) transpose_to(m, n, a, turned);
     double *tall = wide ? turned : a;
     int64_t info = u ? svd_tall(j, full, rows, cols, tall, s, wide ? left : u, v, (double *)(room + p.tau),
                                 (double *)(room + p.r))
@@ -647,9 +647,9 @@ int64_t rl_own_svd(rl_job *j, bool full, int64_t m, int64_t n, void *at, void *t
     if (!u) return info;
     if (wide) { /* A = (U S V^T)^T = V S U^T */
         for (int64_t i = 0; i < cols * cols; i++) ((double *)u)[i] = v[i];
-        turn_over(rows, other, left, vt);
+        transpose_to(rows, other, left, vt);
     } else {
-        turn_over(cols, cols, v, vt);
+        transpose_to(cols, cols, v, vt);
     }
     return info;
 }

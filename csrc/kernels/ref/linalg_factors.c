@@ -100,19 +100,19 @@ int64_t rl_own_cholesky(rl_job *j, bool upper, int64_t n, void *at) {
     return 0;
 }
 
-void rl_own_product(rl_job *j, bool turn_a, bool turn_b, int64_t m, int64_t n, int64_t count, const void *at,
-                    const void *bt, void *ct) {
+void rl_own_gemm(rl_job *j, bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t count,
+                 const void *at, const void *bt, void *ct) {
     const double *a = at, *b = bt;
     double *c = ct;
     (void)j;
     for (int64_t k = 0; k < n; k++) {
         double *column = c + k * m;
         for (int64_t i = 0; i < m; i++) column[i] = 0;
-        for (int64_t i = 0; !turn_a && i < count; i++)
-            rl_own_axpy(m, turn_b ? b[k + i * n] : b[i + k * count], a + i * m, column);
-        for (int64_t i = 0; turn_a && i < m; i++)
+        for (int64_t i = 0; !transpose_a && i < count; i++)
+            rl_own_axpy(m, transpose_b ? b[k + i * n] : b[i + k * count], a + i * m, column);
+        for (int64_t i = 0; transpose_a && i < m; i++)
             for (int64_t l = 0; l < count; l++)
-                column[i] += a[l + i * count] * (turn_b ? b[k + l * n] : b[l + k * count]);
+                column[i] += a[l + i * count] * (transpose_b ? b[k + l * n] : b[l + k * count]);
     }
 }
 

@@ -6,7 +6,7 @@ static void line_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const int in = job->along.in;
     char *room = rl_room(&job->rooms, thread);
     for (int64_t i = begin; i < end; i++) {
-        char *p[RL_WALK_OPS];
+        char *p[RL_ITER_OPS];
         rl_line l = {(rl_element *)(room + job->values), (rl_element *)(room + job->other),
                      (int64_t *)(room + job->order), (int64_t *)(room + job->places)};
         rl_along_at(&job->along, i, p);

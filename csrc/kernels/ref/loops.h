@@ -1,8 +1,8 @@
-/* What every reference kernel stands on: the list of dtypes with their compute types, and rows of elements
- * loaded into or stored from a wide type. */
+/* The base of every reference kernel: the list of dtypes with their compute types, and rows of elements that
+ * are loaded into a wide type or stored from one. */
 #ifndef RL_KERNELS_REF_LOOPS_H
 #define RL_KERNELS_REF_LOOPS_H
-#include "kernels/shared/walk.h"
+#include "kernels/shared/strided_iterator.h"
 
 /* X(token, C type, compute type, load, store, ...): halves compute in float, integers in int64. */
 #define RL_AS_IS(x) (x)
@@ -44,14 +44,15 @@ static inline double rl_vector_at(const rl_view *v, int64_t i) {
     return rl_row_double(v->dtype, (const char *)rl_const_data(v) + i * stride);
 }
 
-/* ---- copying (kernels/ref/create.c) ---- */
-rl_strip rl_strip_copy(int64_t itemsize);
+/* ---- copying (kernels/ref/factory.c) ---- */
+rl_inner_loop rl_inner_loop_copy(int64_t itemsize);
 typedef struct {
     int to, from; /* dtypes */
 } rl_cast_pair;
-void rl_strip_cast(char *const *p, const int64_t *step, int64_t n, const void *cast_pair);
-void rl_strip_convert(char *const *p, const int64_t *step, int64_t n, const void *cast_pair);
-rl_strip rl_strip_between(int to, int from); /* the one of these that suits; its context is a cast_pair */
+void rl_inner_loop_cast(char *const *p, const int64_t *step, int64_t n, const void *cast_pair);
+void rl_inner_loop_convert(char *const *p, const int64_t *step, int64_t n, const void *cast_pair);
+rl_inner_loop rl_inner_loop_between(int to,
+                                    int from); /* the one of these that suits; its context is a cast_pair */
 /* to = from, cast and stretched */
 void rl_view_cast(rl_call *k, const rl_view *to, const rl_view *from);
 /* A number argument or a 0-dim tensor as one element of dtype; PyTorch's text when it does not fit. */
@@ -60,25 +61,25 @@ rl_status rl_view_fill(rl_call *k, const rl_view *to, const void *element);
 /* May two of its indices mean one element? (kernels/ref/view_back.c) */
 bool rl_view_overlaps(const rl_view *v);
 /* out, mask, where true, where false: elements of this size (kernels/ref/arith.c) */
-rl_strip rl_strip_select(int64_t itemsize);
+rl_inner_loop rl_inner_loop_select(int64_t itemsize);
 /* out[0] gets the elements of argument 0, unless it is that tensor */
 void rl_view_start(rl_call *k);
 
-/* ---- element-wise kernels (kernels/ref/arith.c): out = strip(args 0 .. n_in - 1) ---- */
+/* ---- element-wise kernels (kernels/ref/arith.c): out = loop(args 0 .. n_in - 1) ---- */
 typedef struct {
     double d[3];
     int64_t i[2];
-    int fault; /* set by strips, answered with ZeroDivisionError and the like */
+    int fault; /* set by inner loops, answered with ZeroDivisionError and the like */
 } rl_numbers;
-/* strips: by the dtype of the first argument; each writes the dtype of the result */
-rl_status rl_eltwise(rl_call *k, int n_in, const rl_strip *strips, rl_numbers *numbers);
+/* loops: by the dtype of the first argument; each writes the dtype of the result */
+rl_status rl_eltwise(rl_call *k, int n_in, const rl_inner_loop *loops, rl_numbers *numbers);
 
-/* strips of three operands: target, the target again, what is added to it (times numbers->d, ->i) ... */
-rl_strip rl_strip_combine(int join, int dtype); /* NULL for RL_JOIN_SET; RL_JOIN_MEAN adds */
+/* inner loops of three operands: target, the target again, what is added to it (times numbers->d, ->i) ... */
+rl_inner_loop rl_inner_loop_combine(int join, int dtype); /* NULL for RL_JOIN_SET; RL_JOIN_MEAN adds */
 
-/* One strip for each dtype. The expressions see a, b (compute type C) and c (const rl_numbers *). */
-#define RL_STRIP_NAME(token, name) [RL_##token] = name##_##token,
-#define RL_UNARY_STRIP(D, T, C_, LOAD, STORE, name, OUT, PUT, expr)                                          \
+/* One inner loop for each dtype. The expressions see a, b (compute type C) and c (const rl_numbers *). */
+#define RL_LOOP_NAME(token, name) [RL_##token] = name##_##token,
+#define RL_UNARY_LOOP(D, T, C_, LOAD, STORE, name, OUT, PUT, expr)                                           \
     static void name##_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                \
         typedef C_ C;                                                                                        \
         const rl_numbers *c = ctx;                                                                           \
@@ -97,7 +98,7 @@ rl_strip rl_strip_combine(int join, int dtype); /* NULL for RL_JOIN_SET; RL_JOIN
             *(OUT *)(p[0] + i * step[0]) = PUT(expr);                                                        \
         }                                                                                                    \
     }
-#define RL_BINARY_STRIP(D, T, C_, LOAD, STORE, name, OUT, PUT, expr)                                         \
+#define RL_BINARY_LOOP(D, T, C_, LOAD, STORE, name, OUT, PUT, expr)                                          \
     static void name##_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                \
         typedef C_ C;                                                                                        \
         const rl_numbers *c = ctx;                                                                           \
@@ -117,13 +118,13 @@ rl_strip rl_strip_combine(int join, int dtype); /* NULL for RL_JOIN_SET; RL_JOIN
         }                                                                                                    \
     }
 #define RL_UNARY_KEEP(D, T, C, LOAD, STORE, name, expr)                                                      \
-    RL_UNARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE, expr)
+    RL_UNARY_LOOP(D, T, C, LOAD, STORE, name, T, STORE, expr)
 #define RL_UNARY_BOOL(D, T, C, LOAD, STORE, name, expr)                                                      \
-    RL_UNARY_STRIP(D, T, C, LOAD, STORE, name, uint8_t, (uint8_t), expr)
+    RL_UNARY_LOOP(D, T, C, LOAD, STORE, name, uint8_t, (uint8_t), expr)
 #define RL_BINARY_KEEP(D, T, C, LOAD, STORE, name, expr)                                                     \
-    RL_BINARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE, expr)
+    RL_BINARY_LOOP(D, T, C, LOAD, STORE, name, T, STORE, expr)
 #define RL_BINARY_BOOL(D, T, C, LOAD, STORE, name, expr)                                                     \
-    RL_BINARY_STRIP(D, T, C, LOAD, STORE, name, uint8_t, (uint8_t), expr)
-/* the entries of a table rl_strip name[RL_NDTYPES] */
-#define RL_ENTRY(D, T, C, LOAD, STORE, name) RL_STRIP_NAME(D, name)
+    RL_BINARY_LOOP(D, T, C, LOAD, STORE, name, uint8_t, (uint8_t), expr)
+/* the entries of a table rl_inner_loop name[RL_NDTYPES] */
+#define RL_ENTRY(D, T, C, LOAD, STORE, name) RL_LOOP_NAME(D, name)
 #endif

@@ -91,7 +91,7 @@ static int64_t part_size(int64_t left) {
     return left < PART ? left : PART;
 }
 
-static void store_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void store_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     const loss_job *j = ctx;
     loss_part v;
     for (int64_t at = 0; at < n; at += PART) {
@@ -100,7 +100,7 @@ static void store_strip(char *const *p, const int64_t *step, int64_t n, const vo
     }
 }
 
-static double total_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static double total_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     loss_part v;
     double total = 0;
     for (int64_t at = 0; at < n; at += PART) {
@@ -113,40 +113,40 @@ static double total_strip(char *const *p, const int64_t *step, int64_t n, const 
 
 /* ---- a whole call ---- */
 /* arguments from 0 on are the operands */
-static void add_operands(rl_call *k, loss_job *j, rl_walk *w) {
+static void add_operands(rl_call *k, loss_job *j, rl_iter *w) {
     j->dtype = rl_tensor_arg(k, 0)->dtype;
     for (int i = 0; i < j->operands; i++) {
         j->place[i] = rl_in(k, i) ? w->nops : 0;
-        if (rl_in(k, i)) rl_walk_add(w, rl_in(k, i));
+        if (rl_in(k, i)) rl_iter_add(w, rl_in(k, i));
     }
 }
 
 static rl_status loss_values(rl_call *k, loss_job j, int reduction) {
-    rl_walk w;
+    rl_iter w;
     const rl_view *out = k->out[0];
     if (k->arg[reduction].u.i == NONE) {
-        rl_walk_begin(&w, out, RL_WRITE);
+        rl_iter_begin(&w, out, RL_WRITE);
         add_operands(k, &j, &w);
-        rl_walk_each(k, &w, 10, store_strip, &j);
+        rl_iter_each(k, &w, 10, store_loop, &j);
         return RL_OK;
     }
-    rl_walk_over(&w, k->arg[0].u.t, k->arg[1].u.t);
+    rl_iter_over(&w, k->arg[0].u.t, k->arg[1].u.t);
     add_operands(k, &j, &w);
-    rl_walk_merge(&w);
+    rl_iter_merge(&w);
     const int64_t places = w.numel;
-    const double total = rl_walk_total(k, &w, 10, total_strip, &j);
+    const double total = rl_iter_total(k, &w, 10, total_loop, &j);
     rl_row_put_double(out->dtype, rl_data(out, RL_WRITE),
                       k->arg[reduction].u.i == MEAN ? total / (double)places : total);
     return RL_OK;
 }
 
 static rl_status loss_slopes(rl_call *k, loss_job j, int reduction) {
-    rl_walk w;
+    rl_iter w;
     const rl_view *out = k->out[0];
     j.s[0] = k->arg[reduction].u.i == MEAN ? 1 / (double)out->numel : 1;
-    rl_walk_begin(&w, out, RL_WRITE);
+    rl_iter_begin(&w, out, RL_WRITE);
     add_operands(k, &j, &w);
-    rl_walk_each(k, &w, 10, store_strip, &j);
+    rl_iter_each(k, &w, 10, store_loop, &j);
     return RL_OK;
 }
 
@@ -182,7 +182,7 @@ RL_KERNEL(ref_kl_div_backward) {
 }
 
 /* ---- of probabilities ---- */
-static double outside_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static double outside_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     const loss_job *j = ctx;
     double x[PART], outside = 0;
     for (int64_t at = 0; at < n; at += PART) {
@@ -195,11 +195,11 @@ static double outside_strip(char *const *p, const int64_t *step, int64_t n, cons
 
 static bool any_outside(rl_call *k, const rl_view *v) {
     const loss_job j = {.dtype = v->dtype};
-    rl_walk w;
-    rl_walk_over(&w, v, v);
-    rl_walk_add(&w, v);
-    rl_walk_merge(&w);
-    return rl_walk_total(k, &w, 1, outside_strip, &j) > 0;
+    rl_iter w;
+    rl_iter_over(&w, v, v);
+    rl_iter_add(&w, v);
+    rl_iter_merge(&w);
+    return rl_iter_total(k, &w, 1, outside_loop, &j) > 0;
 }
 
 RL_KERNEL(ref_binary_cross_entropy) {

@@ -10,8 +10,8 @@
 #define EVERY_ENTRY(name)  NUMBER_ENTRY(name) RL_JUST_BOOL(RL_ENTRY, name)
 #define TABLE_KERNEL(name, entries)                                                                          \
     RL_KERNEL(ref_##name) {                                                                                  \
-        static const rl_strip strips[RL_NDTYPES] = {entries};                                                \
-        return rl_eltwise(k, 1, strips, NULL);                                                               \
+        static const rl_inner_loop loops[RL_NDTYPES] = {entries};                                            \
+        return rl_eltwise(k, 1, loops, NULL);                                                                \
     }
 
 /* ---- floats in, floats out ---- */
@@ -69,8 +69,8 @@ QUESTION(signbit, (copysign((C)1, a) < 0), (a < 0))
 #define MATH_KERNEL(name, expr)                                                                              \
     RL_EACH_FLOAT(RL_UNARY_KEEP, x_##name, expr)                                                             \
     RL_KERNEL(ref_##name) {                                                                                  \
-        static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, x_##name)};                      \
-        return rl_eltwise(k, 1, strips, NULL);                                                               \
+        static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, x_##name)};                  \
+        return rl_eltwise(k, 1, loops, NULL);                                                                \
     }
 MATH_KERNEL(log1p, log1p(a))
 MATH_KERNEL(expm1, expm1(a))
@@ -112,17 +112,17 @@ FLOAT_KERNEL(rad2deg, a *(C)57.295779513082320877)
 
 /* ---- digits: halves round each step, as PyTorch's do ---- */
 #define SCALED(D, T, C, LOAD, STORE, name)                                                                   \
-    RL_UNARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE,                                                     \
-                   (rint(LOAD(STORE(a * LOAD(STORE((C)c->d[0]))))) / LOAD(STORE((C)c->d[0]))))
+    RL_UNARY_LOOP(D, T, C, LOAD, STORE, name, T, STORE,                                                      \
+                  (rint(LOAD(STORE(a * LOAD(STORE((C)c->d[0]))))) / LOAD(STORE((C)c->d[0]))))
 #define DIVIDED(D, T, C, LOAD, STORE, name)                                                                  \
-    RL_UNARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE,                                                     \
-                   (rint(LOAD(STORE(a / LOAD(STORE((C)c->d[0]))))) * LOAD(STORE((C)c->d[0]))))
+    RL_UNARY_LOOP(D, T, C, LOAD, STORE, name, T, STORE,                                                      \
+                  (rint(LOAD(STORE(a / LOAD(STORE((C)c->d[0]))))) * LOAD(STORE((C)c->d[0]))))
 RL_EACH_FLOAT(SCALED, behind)
 RL_EACH_FLOAT(DIVIDED, before)
 
 RL_KERNEL(ref_round_decimals) {
-    static const rl_strip behind[RL_NDTYPES] = {FLOAT_ENTRY(behind)},
-                          before[RL_NDTYPES] = {FLOAT_ENTRY(before)};
+    static const rl_inner_loop behind[RL_NDTYPES] = {FLOAT_ENTRY(behind)},
+                               before[RL_NDTYPES] = {FLOAT_ENTRY(before)};
     const int64_t decimals = rl_int(k, 1);
     rl_numbers numbers = {.d = {pow(10.0, fabs((double)decimals))}};
     return rl_eltwise(k, 1, decimals < 0 ? before : behind, &numbers);
@@ -138,13 +138,13 @@ RL_EACH_INT(RL_UNARY_KEEP, finite, a)
 RL_JUST_BOOL(RL_UNARY_KEEP, finite, a)
 
 RL_KERNEL(ref_nan_to_num) {
-    static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(finite)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {EVERY_ENTRY(finite)};
     static const double largest[RL_NDTYPES] = {
         [RL_F16] = 65504, [RL_F32] = FLT_MAX, [RL_F64] = DBL_MAX, [RL_BF16] = 0x1.fep127};
     const double most = largest[rl_tensor_arg(k, 0)->dtype], instead[] = {0, most, -most};
     rl_numbers numbers = {.fault = 0};
     for (int i = 0; i < 3; i++) numbers.d[i] = k->arg[1 + i].tag == RL_NONE ? instead[i] : rl_num(k, 1 + i);
-    return rl_eltwise(k, 1, strips, &numbers);
+    return rl_eltwise(k, 1, loops, &numbers);
 }
 
 /* ---- mantissa and exponent: operands mantissa, exponent, input ---- */
@@ -162,13 +162,13 @@ RL_KERNEL(ref_nan_to_num) {
 RL_EACH_FLOAT(PARTS, parts)
 
 RL_KERNEL(ref_frexp) {
-    static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(parts)};
-    rl_walk w;
+    static const rl_inner_loop loops[RL_NDTYPES] = {FLOAT_ENTRY(parts)};
+    rl_iter w;
     rl_data(k->out[1], RL_WRITE);
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    rl_walk_add(&w, k->out[1]);
-    rl_walk_add(&w, k->arg[0].u.t);
-    rl_walk_each(k, &w, RL_REF_NS, strips[rl_tensor_arg(k, 0)->dtype], NULL);
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    rl_iter_add(&w, k->out[1]);
+    rl_iter_add(&w, k->arg[0].u.t);
+    rl_iter_each(k, &w, RL_REF_NS, loops[rl_tensor_arg(k, 0)->dtype], NULL);
     return RL_OK;
 }
 

@@ -7,7 +7,7 @@
 /* ---- batch normalisation: statistics in double, two passes ---- */
 typedef struct {
     const rl_call *k;
-    rl_walk channel; /* operands output, input; without the channel dim */
+    rl_iter channel; /* operands output, input; without the channel dim */
     int64_t step[2]; /* from channel to channel */
     int dtype;
 } norm_job;
@@ -46,9 +46,9 @@ static void norm_apply(char *const *p, const int64_t *step, int64_t n, const voi
     }
 }
 
-static double mean_of(const rl_walk *w, norm_line *line) {
+static double mean_of(const rl_iter *w, norm_line *line) {
     line->sum = line->error = 0;
-    rl_walk_range(w, 0, w->numel, norm_sum, line);
+    rl_iter_range(w, 0, w->numel, norm_sum, line);
     return line->sum / (double)w->numel;
 }
 
@@ -61,7 +61,7 @@ static void norm_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const norm_job *job = ctx;
     const rl_call *k = job->k;
     const rl_view *weight = rl_in(k, 1), *bias = rl_in(k, 2), *mean = rl_in(k, 3), *var = rl_in(k, 4);
-    rl_walk w = job->channel;
+    rl_iter w = job->channel;
     (void)thread;
     for (int64_t c = begin; c < end; c++) {
         norm_line line = {.dtype = job->dtype};
@@ -87,22 +87,22 @@ static void norm_part(void *ctx, int64_t begin, int64_t end, int thread) {
         }
         line.scale = (weight ? rl_vector_at(weight, c) : 1) / sqrt(variance + rl_num(k, 7));
         line.shift = bias ? rl_vector_at(bias, c) : 0;
-        rl_walk_range(&w, 0, w.numel, norm_apply, &line);
+        rl_iter_range(&w, 0, w.numel, norm_apply, &line);
     }
 }
 
 RL_KERNEL(ref_batch_norm) {
     const rl_view *x = k->arg[0].u.t;
     norm_job job = {.k = k, .dtype = x->dtype};
-    rl_walk *w = &job.channel;
+    rl_iter *w = &job.channel;
     for (int i = 1; i < k->n_out && x->numel == 0; i++)
         memset(rl_data(k->out[i], RL_WRITE), 0, (size_t)(k->out[i]->numel * rl_itemsize(k->out[i]->dtype)));
     if (x->numel == 0) return RL_OK;
-    rl_walk_begin(w, k->out[0], RL_WRITE);
-    rl_walk_add(w, x);
+    rl_iter_begin(w, k->out[0], RL_WRITE);
+    rl_iter_add(w, x);
     for (int i = 0; i < 2; i++) job.step[i] = w->stride[i][1];
-    rl_walk_drop(w, 2);
-    rl_walk_merge(w);
+    rl_iter_drop(w, 2);
+    rl_iter_merge(w);
     k->svc->parallel(k, x->shape[1], 4 * RL_REF_NS * (double)w->numel, norm_part, &job);
     return RL_OK;
 }
@@ -113,7 +113,7 @@ RL_KERNEL(ref_batch_norm) {
  * one; a missing weight or bias is a single number that all elements share. */
 enum { OUT, IN, WEIGHT, BIAS, OPERANDS };
 typedef struct {
-    rl_walk groups, inside;
+    rl_iter groups, inside;
     int dtype[OPERANDS];
     double missing[OPERANDS], eps;
     bool mean_square;        /* rms_norm: around 0 */
@@ -130,7 +130,7 @@ typedef struct {
 enum { PART = 256 };
 
 /* adds a strip of the input, or its squared distances from the center, with the rounding error kept */
-static void sum_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void sum_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     group_pass *pass = (group_pass *)ctx;
     double x[PART];
     for (int64_t at = 0; at < n; at += PART) {
@@ -145,7 +145,7 @@ static void sum_strip(char *const *p, const int64_t *step, int64_t n, const void
     }
 }
 
-static void apply_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void apply_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     const group_pass *pass = ctx;
     const int *dtype = pass->job->dtype;
     double x[PART], w[PART], b[PART];
@@ -159,21 +159,21 @@ static void apply_strip(char *const *p, const int64_t *step, int64_t n, const vo
     }
 }
 
-static double group_mean(const rl_walk *w, group_pass *pass) {
+static double group_mean(const rl_iter *w, group_pass *pass) {
     pass->sum = pass->error = 0;
-    rl_walk_range(w, 0, w->numel, sum_strip, pass);
+    rl_iter_range(w, 0, w->numel, sum_loop, pass);
     return pass->sum / (double)w->numel;
 }
 
 static void group_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const group_job *job = ctx;
-    rl_walk w = job->inside;
+    rl_iter w = job->inside;
     (void)thread;
     for (int64_t g = begin; g < end; g++) {
         group_pass pass = {.job = job};
         double variance;
         for (int i = 0; i < OPERANDS; i++) w.base[i] = job->groups.base[i];
-        rl_walk_seek(&job->groups, g, w.base);
+        rl_iter_seek(&job->groups, g, w.base);
         if (job->given) {
             pass.center = job->mean[g];
             variance = job->variance[g];
@@ -185,12 +185,12 @@ static void group_part(void *ctx, int64_t begin, int64_t end, int thread) {
             if (job->variance) job->variance[g] = variance;
         }
         pass.scale = 1 / sqrt(variance + job->eps);
-        rl_walk_range(&w, 0, w.numel, apply_strip, &pass);
+        rl_iter_range(&w, 0, w.numel, apply_loop, &pass);
     }
 }
 
 /* gives the walk its weight or bias: `v` with these byte strides, or a number */
-static void operand_set(group_job *job, rl_walk *w, int operand, const rl_view *v, const int64_t *strides) {
+static void operand_set(group_job *job, rl_iter *w, int operand, const rl_view *v, const int64_t *strides) {
     job->dtype[operand] = v ? v->dtype : RL_F64;
     job->missing[operand] = operand == WEIGHT;
     w->base[operand] = v ? rl_data(v, RL_READ) : (char *)&job->missing[operand];
@@ -199,12 +199,12 @@ static void operand_set(group_job *job, rl_walk *w, int operand, const rl_view *
 }
 
 /* the first `lead` dims of the walk count the groups */
-static void groups_split(group_job *job, const rl_walk *w, int lead) {
+static void groups_split(group_job *job, const rl_iter *w, int lead) {
     job->groups = job->inside = *w;
-    rl_walk_drop(&job->inside, (1ull << lead) - 1);
-    rl_walk_drop(&job->groups, ~((1ull << lead) - 1));
-    rl_walk_merge(&job->groups);
-    rl_walk_merge(&job->inside);
+    rl_iter_drop(&job->inside, (1ull << lead) - 1);
+    rl_iter_drop(&job->groups, ~((1ull << lead) - 1));
+    rl_iter_merge(&job->groups);
+    rl_iter_merge(&job->inside);
 }
 
 static void groups_run(rl_call *k, group_job *job) {
@@ -234,11 +234,11 @@ static void statistics_put(rl_call *k, group_job *job, bool some) {
 static rl_status last_dims(rl_call *k, group_job *job, const rl_view *weight, const rl_view *bias) {
     const rl_view *x = k->arg[0].u.t, *given[OPERANDS] = {NULL, NULL, weight, bias};
     int n = (int)k->attr[0], lead = x->ndim - n;
-    rl_walk w;
+    rl_iter w;
     if (x->numel == 0) return RL_OK;
     job->dtype[OUT] = job->dtype[IN] = x->dtype;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    rl_walk_add(&w, x);
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    rl_iter_add(&w, x);
     for (int i = WEIGHT; i <= BIAS; i++) {
         const rl_view *v = given[i];
         int64_t strides[RL_MAX_DIMS] = {0};
@@ -271,10 +271,10 @@ static void channel_groups(rl_call *k, group_job *job, int64_t groups, const rl_
                            const rl_view *bias) {
     const rl_view *x = k->arg[0].u.t, *given[OPERANDS] = {NULL, NULL, weight, bias};
     int64_t size = x->shape[1] / groups;
-    rl_walk flat, w;
+    rl_iter flat, w;
     job->dtype[OUT] = job->dtype[IN] = x->dtype;
-    rl_walk_begin(&flat, k->out[0], RL_WRITE);
-    rl_walk_add(&flat, x);
+    rl_iter_begin(&flat, k->out[0], RL_WRITE);
+    rl_iter_add(&flat, x);
     w = flat;
     w.ndim = flat.ndim + 1;
     for (int d = 1; d < flat.ndim; d++) {
@@ -377,7 +377,7 @@ typedef struct {
     double *to;
 } reader;
 
-static void read_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void read_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     reader *r = (reader *)ctx;
     rl_row_doubles(r->dtype, p[0], step[0], n, r->to);
     r->to += n;
@@ -388,11 +388,11 @@ static double *numbers(rl_call *k, const rl_view *v, int64_t n) {
     reader r = {.to = k->svc->scratch(k, RL_COUNT(n), sizeof(double))};
     double *room = r.to;
     if (!room || !v || v->numel == 0) return room;
-    rl_walk w;
+    rl_iter w;
     r.dtype = v->dtype;
-    rl_walk_begin(&w, v, RL_READ);
-    rl_walk_merge(&w);
-    rl_walk_range(&w, 0, v->numel, read_strip, &r);
+    rl_iter_begin(&w, v, RL_READ);
+    rl_iter_merge(&w);
+    rl_iter_range(&w, 0, v->numel, read_loop, &r);
     return room;
 }
 

@@ -14,7 +14,7 @@ typedef struct {
     bool given[RL_STEP_LISTS]; /* lists that are not empty */
 } step_context;
 
-#define STEP_STRIP(D, T, C, LOAD, STORE, name, lists, suffix)                                                \
+#define STEP_LOOP(D, T, C, LOAD, STORE, name, lists, suffix)                                                 \
     static void name##_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                \
         const step_context *c = ctx;                                                                         \
         for (int64_t i = 0; i < n; i++) {                                                                    \
@@ -28,38 +28,38 @@ typedef struct {
     }
 
 /* parameter i, its gradient and state; a list that is empty stands still at the parameter */
-static void step_walk(rl_call *k, const rl_step_plan *plan, int i, rl_walk *w) {
-    rl_walk_begin(w, k->arg[0].u.ts[i], RL_WRITE);
+static void step_iter(rl_call *k, const rl_step_plan *plan, int i, rl_iter *w) {
+    rl_iter_begin(w, k->arg[0].u.ts[i], RL_WRITE);
     for (int l = 1; l < plan->lists; l++) {
         const bool given = k->arg[l].n > 0;
-        rl_walk_add(w, k->arg[given ? l : 0].u.ts[i]);
+        rl_iter_add(w, k->arg[given ? l : 0].u.ts[i]);
         if (given && l > 1) rl_data(k->arg[l].u.ts[i], RL_WRITE);
     }
-    rl_walk_merge(w);
+    rl_iter_merge(w);
 }
 
-static rl_status step_lists(rl_call *k, const rl_step_plan *plan, const rl_strip *strips) {
+static rl_status step_lists(rl_call *k, const rl_step_plan *plan, const rl_inner_loop *loops) {
     const double *numbers = rl_step_numbers(k, plan);
     step_context c;
     if (!numbers) return RL_FAIL;
     for (int l = 0; l < plan->lists; l++) c.given[l] = k->arg[l].n > 0;
     for (int i = 0; i < k->arg[0].n; i++) {
-        rl_walk w;
+        rl_iter w;
         c.numbers = numbers + (int64_t)i * RL_STEP_NUMBERS;
-        step_walk(k, plan, i, &w);
-        rl_walk_parallel(k, &w, RL_REF_NS, strips[k->arg[0].u.ts[i]->dtype], &c);
+        step_iter(k, plan, i, &w);
+        rl_iter_parallel(k, &w, RL_REF_NS, loops[k->arg[0].u.ts[i]->dtype], &c);
     }
     return RL_OK;
 }
 
 #define STEP_KERNEL(name, lists)                                                                             \
-    STEP_STRIP(F16, rl_half, float, rl_from_half, rl_to_half, name, lists, )                                 \
-    STEP_STRIP(BF16, rl_bfloat, float, rl_from_bfloat, rl_to_bfloat, name, lists, )                          \
-    STEP_STRIP(F32, float, float, RL_AS_IS, RL_AS_IS, name, lists, )                                         \
-    STEP_STRIP(F64, double, double, RL_AS_IS, RL_AS_IS, name, lists, _f64)                                   \
-    static const rl_strip name##_strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, name)};                       \
+    STEP_LOOP(F16, rl_half, float, rl_from_half, rl_to_half, name, lists, )                                  \
+    STEP_LOOP(BF16, rl_bfloat, float, rl_from_bfloat, rl_to_bfloat, name, lists, )                           \
+    STEP_LOOP(F32, float, float, RL_AS_IS, RL_AS_IS, name, lists, )                                          \
+    STEP_LOOP(F64, double, double, RL_AS_IS, RL_AS_IS, name, lists, _f64)                                    \
+    static const rl_inner_loop name##_loops[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, name)};                   \
     RL_KERNEL(ref_##name) {                                                                                  \
-        return step_lists(k, &rl_step_##name, name##_strips);                                                \
+        return step_lists(k, &rl_step_##name, name##_loops);                                                 \
     }
 STEP_KERNEL(sgd, 3)
 STEP_KERNEL(adam, 5)

@@ -1,7 +1,7 @@
 /* Pooling: max, average, adaptive, fractional, unpooling, and their gradients. */
 #include "kernels/shared/pool.h"
 #include "loops.h"
-#include "contract/window.h"
+#include "kernel_abi/window.h"
 #include <math.h>
 
 /* ---- where the largest elements of windows stand ---- */
@@ -14,7 +14,7 @@ typedef struct {
 } rl_box;
 
 typedef struct {
-    rl_walk planes; /* of the gradient */
+    rl_iter planes; /* of the gradient */
     int dtype;
     int64_t out[3], size[3], step[3], volume; /* step: bytes, of the gradient */
     rl_box *boxes[3];
@@ -30,7 +30,7 @@ typedef struct {
     int64_t size[2], out[2], step[2]; /* input, output, input steps in bytes */
     bool count_pad;
     int64_t divisor;
-    rl_walk planes; /* operands output, input */
+    rl_iter planes; /* operands output, input */
     int dtype;
     void (*plane)(const void *job, const char *from, char *to);
 } pool_job;
@@ -40,7 +40,7 @@ static void pool_part(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
         char *p[2] = {job->planes.base[0], job->planes.base[1]};
-        rl_walk_seek(&job->planes, i, p);
+        rl_iter_seek(&job->planes, i, p);
         job->plane(job, p[1], p[0]);
     }
 }
@@ -49,7 +49,7 @@ static rl_status pool_run(rl_call *k, pool_job *job) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
     int n = x->ndim;
     const rl_window *a = rl_window_of(k);
-    rl_walk *w = &job->planes;
+    rl_iter *w = &job->planes;
     if (out->numel == 0) return RL_OK;
     job->dtype = x->dtype;
     for (int i = 0; i < 2; i++) {
@@ -61,12 +61,12 @@ static rl_status pool_run(rl_call *k, pool_job *job) {
         job->out[i] = out->shape[n - 2 + i];
         job->step[i] = x->strides[n - 2 + i] * rl_itemsize(x->dtype);
     }
-    rl_walk_begin(w, out, RL_WRITE);
+    rl_iter_begin(w, out, RL_WRITE);
     w->nops = 2;
     w->base[1] = rl_data(x, RL_READ);
     for (int d = 0; d < n; d++) w->stride[1][d] = x->strides[d] * rl_itemsize(x->dtype);
-    rl_walk_drop(w, 3ull << (n - 2));
-    rl_walk_merge(w);
+    rl_iter_drop(w, 3ull << (n - 2));
+    rl_iter_merge(w);
     int64_t cost = job->out[0] * job->out[1];
     k->svc->parallel(k, w->numel, 4 * RL_REF_NS * (double)cost, pool_part, job);
     return RL_OK;
@@ -171,7 +171,7 @@ RL_KERNEL(ref_adaptive_avg_pool2d) {
 /* ---- pooling of one to three dimensions, with or without indices, plain and adaptive ---- */
 typedef struct nd_job nd_job;
 struct nd_job {
-    rl_walk planes; /* operand 0: the input */
+    rl_iter planes; /* operand 0: the input */
     rl_pool_plan plan;
     int dtype;
     int64_t step[3];
@@ -190,7 +190,7 @@ static void nd_part(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t i = begin; i < end; i++) {
         char *from = job->planes.base[0];
         int64_t at = i * job->plan.places;
-        rl_walk_seek(&job->planes, i, &from);
+        rl_iter_seek(&job->planes, i, &from);
         for (int64_t d = 0; d < job->plan.out[0]; d++)
             for (int64_t h = 0; h < job->plan.out[1]; h++) {
                 const rl_span *w[3] = {&job->plan.spans[0][d], &job->plan.spans[1][h], job->plan.spans[2]};
@@ -210,9 +210,9 @@ static rl_status nd_run(rl_call *k, nd_job *job, const rl_view *x, const rl_view
     if (rl_pool_plan_read(k, &job->plan, x, out, adaptive) != RL_OK) return RL_FAIL;
     for (int i = 0; i < 3; i++)
         job->step[i] = i < 3 - n ? 0 : x->strides[x->ndim - 3 + i] * rl_itemsize(x->dtype);
-    rl_walk_begin(&job->planes, x, RL_READ);
-    rl_walk_drop(&job->planes, ((1ull << n) - 1) << lead);
-    rl_walk_merge(&job->planes);
+    rl_iter_begin(&job->planes, x, RL_READ);
+    rl_iter_drop(&job->planes, ((1ull << n) - 1) << lead);
+    rl_iter_merge(&job->planes);
     double ns = 16 * RL_REF_NS * (double)job->plan.places;
     k->svc->parallel(k, job->planes.numel, ns, nd_part, job);
     return RL_OK;
@@ -415,7 +415,7 @@ static void box_part(void *ctx, int64_t begin, int64_t end, int thread) {
     int64_t item = rl_itemsize(job->dtype);
     for (int64_t i = begin; i < end; i++) {
         char *grad = job->planes.base[0];
-        rl_walk_seek(&job->planes, i, &grad);
+        rl_iter_seek(&job->planes, i, &grad);
         for (int64_t v = 0; v < job->volume; v++) sums[v] = 0;
         plane_spread(job, grad, sums);
         rl_row_put_doubles(job->dtype, job->to + i * job->volume * item, item, job->volume, sums);
@@ -447,9 +447,9 @@ static rl_status rl_box_run(rl_call *k, rl_box_job *job) {
     int n = (int)rl_window_of(k)->spatial, lead = grad->ndim - n;
     if (out->numel == 0) return RL_OK;
     job->to = rl_data(out, RL_WRITE);
-    rl_walk_begin(&job->planes, grad, RL_READ);
-    rl_walk_drop(&job->planes, ((1ull << n) - 1) << lead);
-    rl_walk_merge(&job->planes);
+    rl_iter_begin(&job->planes, grad, RL_READ);
+    rl_iter_drop(&job->planes, ((1ull << n) - 1) << lead);
+    rl_iter_merge(&job->planes);
     k->svc->parallel(k, out->numel / job->volume, 8 * RL_REF_NS * (double)job->volume, box_part, job);
     return RL_OK;
 }
@@ -457,7 +457,7 @@ static rl_status rl_box_run(rl_call *k, rl_box_job *job) {
 /* The gradients of pooling. Of the largest: each output's gradient goes back to where that element stood. */
 /* operands of the planes: gradient, indices */
 typedef struct {
-    rl_walk planes;
+    rl_iter planes;
     int dtype;
     int64_t out[3], step[2][3], places, volume; /* elements of a plane of the output, of the input */
     char *to;
@@ -490,7 +490,7 @@ static void spread_part(void *ctx, int64_t begin, int64_t end, int thread) {
     int64_t item = rl_itemsize(job->dtype);
     for (int64_t i = begin; i < end; i++) {
         char *p[2] = {job->planes.base[0], job->planes.base[1]};
-        rl_walk_seek(&job->planes, i, p);
+        rl_iter_seek(&job->planes, i, p);
         for (int64_t v = 0; v < job->volume; v++) sums[v] = 0;
         for (int64_t line = 0; line < job->out[0] * job->out[1]; line++) {
             int64_t d = line / job->out[1], h = line % job->out[1];
@@ -506,10 +506,10 @@ static rl_status spread(rl_call *k, const rl_view *indices, int64_t *computed) {
     const rl_view *grad = k->arg[0].u.t, *out = k->out[0];
     int n = (int)rl_window_of(k)->spatial, lead = grad->ndim - n;
     spread_job job = {.dtype = grad->dtype, .places = 1, .volume = 1};
-    rl_walk w;
+    rl_iter w;
     int64_t dense = sizeof(int64_t);
     if (out->numel == 0) return RL_OK;
-    rl_walk_begin(&w, grad, RL_READ);
+    rl_iter_begin(&w, grad, RL_READ);
     w.nops = 2;
     w.base[1] = computed ? (char *)computed : rl_data(indices, RL_READ);
     for (int d = grad->ndim - 1; d >= 0; d--) {
@@ -522,8 +522,8 @@ static rl_status spread(rl_call *k, const rl_view *indices, int64_t *computed) {
         job.volume *= i < 3 - n ? 1 : out->shape[at];
         for (int op = 0; op < 2; op++) job.step[op][i] = i < 3 - n ? 0 : w.stride[op][at];
     }
-    rl_walk_drop(&w, ((1ull << n) - 1) << lead);
-    rl_walk_merge(&w);
+    rl_iter_drop(&w, ((1ull << n) - 1) << lead);
+    rl_iter_merge(&w);
     job.planes = w;
     job.to = rl_data(out, RL_WRITE);
     if (!rl_thread_rooms(k, k->threads, RL_COUNT(job.volume), sizeof(double), &job.rooms)) return RL_FAIL;
@@ -578,7 +578,7 @@ RL_KERNEL(ref_adaptive_avg_pool_back) {
  * dimension says. */
 typedef struct fractional_job fractional_job;
 struct fractional_job {
-    rl_walk planes; /* operand 0: the input */
+    rl_iter planes; /* operand 0: the input */
     int n, dtype;
     int64_t size[3], out[3], kernel[3], step[3], places, channels;
     const char *samples;
@@ -653,7 +653,7 @@ static void fractional_part(void *ctx, int64_t begin, int64_t end, int thread) {
         char *from = job->planes.base[0];
         const char *samples =
             job->samples + i / job->channels * job->sample_step[0] + i % job->channels * job->sample_step[1];
-        rl_walk_seek(&job->planes, i, &from);
+        rl_iter_seek(&job->planes, i, &from);
         starts[0][0] = 0;
         /* the first number is that of the last dimension, but of volumes that of the first */
         for (int d = 3 - job->n; d < 3; d++) {
@@ -695,9 +695,9 @@ RL_KERNEL(ref_fractional_max_pool) {
     if (!k->svc->rooms(k, &l, k->threads, &job.rooms)) return RL_FAIL;
     job.to = rl_data(out, RL_WRITE);
     job.indices = rl_data(k->out[1], RL_WRITE);
-    rl_walk_begin(&job.planes, x, RL_READ);
-    rl_walk_drop(&job.planes, ((1ull << n) - 1) << lead);
-    rl_walk_merge(&job.planes);
+    rl_iter_begin(&job.planes, x, RL_READ);
+    rl_iter_drop(&job.planes, ((1ull << n) - 1) << lead);
+    rl_iter_merge(&job.planes);
     k->svc->parallel(k, job.planes.numel, 4 * RL_REF_NS * seen * (double)job.places, fractional_part, &job);
     return RL_OK;
 }
@@ -705,7 +705,7 @@ RL_KERNEL(ref_fractional_max_pool) {
 /* ---- the way back from max pooling: elements go where their indices say ---- */
 /* operands of the planes: input, indices */
 typedef struct {
-    rl_walk planes;
+    rl_iter planes;
     int64_t size[3], step[2][3], places, volume, item; /* of the input; of a plane of the result */
     char *to;
     int64_t bad;
@@ -733,7 +733,7 @@ static void unpool_part(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
         char *p[2] = {job->planes.base[0], job->planes.base[1]}, *to = job->to + i * job->volume * job->item;
-        rl_walk_seek(&job->planes, i, p);
+        rl_iter_seek(&job->planes, i, p);
         __builtin_memset(to, 0, (size_t)(job->volume * job->item));
         for (int64_t line = 0; line < job->size[0] * job->size[1]; line++) {
             int64_t d = line / job->size[1], h = line % job->size[1];
@@ -761,8 +761,8 @@ RL_KERNEL(ref_max_unpool) {
     int n = (int)rl_window_of(k)->spatial, lead = x->ndim - n;
     unpool_job job = {.places = 1, .volume = 1, .item = rl_itemsize(x->dtype)};
     if (out->numel == 0) return RL_OK;
-    rl_walk_begin(&job.planes, x, RL_READ);
-    rl_walk_add(&job.planes, indices);
+    rl_iter_begin(&job.planes, x, RL_READ);
+    rl_iter_add(&job.planes, indices);
     for (int i = 0; i < 3; i++) {
         int at = lead + i - (3 - n);
         bool lacks = i < 3 - n;
@@ -771,8 +771,8 @@ RL_KERNEL(ref_max_unpool) {
         job.volume *= lacks ? 1 : out->shape[at];
         for (int op = 0; op < 2; op++) job.step[op][i] = lacks ? 0 : job.planes.stride[op][at];
     }
-    rl_walk_drop(&job.planes, ((1ull << n) - 1) << lead);
-    rl_walk_merge(&job.planes);
+    rl_iter_drop(&job.planes, ((1ull << n) - 1) << lead);
+    rl_iter_merge(&job.planes);
     job.to = rl_data(out, RL_WRITE);
     double ns = RL_REF_NS * (double)(4 * job.places + job.volume);
     k->svc->parallel(k, job.planes.numel, ns, unpool_part, &job);

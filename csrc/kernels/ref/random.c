@@ -100,7 +100,7 @@ static double rl_draw_normal(rl_generator *g) {
 /* ---- over the elements ---- */
 static void chunks(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     const rl_random *r = ctx;
-    char *at[RL_WALK_OPS];
+    char *at[RL_ITER_OPS];
     for (int i = 0; i < r->n_op; i++) at[i] = p[i];
     for (int64_t m; n > 0 && !(r->fault && *r->fault); n -= m) {
         m = n < RL_DRAWS ? n : RL_DRAWS;
@@ -110,10 +110,10 @@ static void chunks(char *const *p, const int64_t *step, int64_t n, const void *c
 }
 
 /* The same along a walk that was begun. */
-static void rl_random_walk(rl_random *r, rl_walk *w) {
+static void rl_random_iter(rl_random *r, rl_iter *w) {
     r->n_op = w->nops;
-    rl_walk_merge(w);
-    rl_walk_range(w, 0, w->numel, chunks, r);
+    rl_iter_merge(w);
+    rl_iter_range(w, 0, w->numel, chunks, r);
 }
 
 /* finds the generator, the argument tagged so */
@@ -127,15 +127,15 @@ static rl_status rl_random_begin(rl_call *k, rl_random *r) {
 /* Draws an element for each of out[0], in the order of its memory; `in` are the tensors that were given. A
  * generator is a sequence: never in parallel. */
 static rl_status rl_random_run(rl_call *k, rl_random *r, const rl_view *const *in, int n_in) {
-    rl_walk w;
+    rl_iter w;
     const char *fault = NULL;
     if (rl_random_begin(k, r) != RL_OK) return RL_FAIL;
     r->fault = &fault;
     if (n_in) r->given = in[0]->dtype;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    for (int i = 0; i < n_in; i++) rl_walk_add(&w, in[i]);
-    rl_walk_sort(&w, 0);
-    rl_random_walk(r, &w);
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    for (int i = 0; i < n_in; i++) rl_iter_add(&w, in[i]);
+    rl_iter_sort(&w, 0);
+    rl_random_iter(r, &w);
     return fault ? rl_fail(k, RL_RUNTIME, "%s", fault) : RL_OK;
 }
 
@@ -262,7 +262,7 @@ typedef struct {
     bool times;
 } normal_step;
 
-static void step_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void step_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     const normal_step *s = ctx;
     double x[RL_DRAWS], y[RL_DRAWS];
     for (int64_t at = 0, m; at < n; at += m) {
@@ -278,24 +278,24 @@ static void step_strip(char *const *p, const int64_t *step, int64_t n, const voi
     }
 }
 
-static void normal_join(const rl_view *out, const rl_slot *with, bool times) {
+static void normal_join(const rl_view *out, const rl_value *with, bool times) {
     normal_step s = {out->dtype, out->dtype, times};
     char number[8];
     if (with->tag == RL_TENSOR) {
-        rl_walk w;
-        s.given = rl_slot_tensor(with)->dtype;
-        rl_walk_begin(&w, out, RL_WRITE);
-        rl_walk_add(&w, with->u.t);
-        rl_walk_merge(&w);
-        rl_walk_range(&w, 0, w.numel, step_strip, &s);
+        rl_iter w;
+        s.given = rl_value_view(with)->dtype;
+        rl_iter_begin(&w, out, RL_WRITE);
+        rl_iter_add(&w, with->u.t);
+        rl_iter_merge(&w);
+        rl_iter_range(&w, 0, w.numel, step_loop, &s);
         return;
     }
     rl_row_put_double(out->dtype, number, with->tag == RL_FLOAT ? with->u.d : (double)with->u.i);
-    step_strip((char *[]){rl_data(out, RL_WRITE), number}, (int64_t[]){rl_itemsize(out->dtype), 0},
-               out->numel, &s);
+    step_loop((char *[]){rl_data(out, RL_WRITE), number}, (int64_t[]){rl_itemsize(out->dtype), 0}, out->numel,
+              &s);
 }
 
-static void least_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void min_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     const rl_random *r = ctx;
     double x[RL_DRAWS];
     for (int64_t at = 0, m; at < n; at += m) {
@@ -307,14 +307,14 @@ static void least_strip(char *const *p, const int64_t *step, int64_t n, const vo
 }
 
 RL_KERNEL(ref_normal_tensors) { /* (mean, std), one of which may be a number */
-    const rl_slot *mean = &k->arg[0], *std = &k->arg[1];
+    const rl_value *mean = &k->arg[0], *std = &k->arg[1];
     const char *fault = NULL;
     if (std->tag == RL_TENSOR) {
-        rl_random r = {.given = rl_slot_tensor(std)->dtype, .fault = &fault};
-        rl_walk w;
-        rl_walk_begin(&w, std->u.t, RL_READ);
-        rl_walk_merge(&w);
-        rl_walk_range(&w, 0, w.numel, least_strip, &r);
+        rl_random r = {.given = rl_value_view(std)->dtype, .fault = &fault};
+        rl_iter w;
+        rl_iter_begin(&w, std->u.t, RL_READ);
+        rl_iter_merge(&w);
+        rl_iter_range(&w, 0, w.numel, min_loop, &r);
         if (fault) return rl_fail(k, RL_RUNTIME, "%s", fault);
     }
     if (normal_fill(k, 0, std->tag == RL_TENSOR ? 1 : rl_num(k, 1)) != RL_OK) return RL_FAIL;
@@ -614,17 +614,17 @@ RL_KERNEL(ref_sample_dirichlet) { /* the last dim is one vector */
     const rl_view *x = rl_in(k, 0), *out = k->out[0];
     const int64_t n = x->ndim ? x->shape[x->ndim - 1] : 1;
     rl_random r = {.g = NULL};
-    rl_walk w;
+    rl_iter w;
     if (out->numel == 0) return RL_OK;
     if (rl_random_begin(k, &r) != RL_OK) return RL_FAIL;
     double *row = k->svc->scratch(k, RL_COUNT(n), sizeof *row);
     if (!row) return RL_FAIL;
-    rl_walk_begin(&w, out, RL_WRITE);
-    rl_walk_add(&w, x);
+    rl_iter_begin(&w, out, RL_WRITE);
+    rl_iter_add(&w, x);
     const int last = w.ndim - 1;
     for (int64_t at = 0; at < out->numel; at += n) {
         char *p[] = {w.base[0], w.base[1]};
-        rl_walk_seek(&w, at, p);
+        rl_iter_seek(&w, at, p);
         rl_row_doubles(x->dtype, p[1], last < 0 ? 0 : w.stride[1][last], n, row);
         dirichlet_row(r.g, row, n, x->dtype == RL_F64);
         rl_row_put_doubles(out->dtype, p[0], last < 0 ? 0 : w.stride[0][last], n, row);
@@ -809,7 +809,7 @@ static void drop_all(const rl_random *r, char *const *p, const int64_t *step, in
 }
 
 /* does the view cover its memory without gaps, in some order of dims? Then so does PyTorch's mask. */
-static bool dense(const rl_walk *w, int op, int64_t item) {
+static bool dense(const rl_iter *w, int op, int64_t item) {
     for (int d = w->ndim - 1; d >= 0; d--) {
         if (w->size[d] == 1) continue;
         if (w->stride[op][d] != item) return false;
@@ -826,22 +826,22 @@ RL_KERNEL(ref_dropout) {
         rl_view_cast(k, k->out[0], x);
         return RL_OK;
     }
-    rl_walk w, sorted;
+    rl_iter w, sorted;
     char keep[8];
     if (rl_random_begin(k, &r) != RL_OK) return RL_FAIL;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    rl_walk_add(&w, x);
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    rl_iter_add(&w, x);
     r.mask = k->n_out == 2;
     if (r.mask) {
-        rl_walk_add(&w, k->out[1]);
+        rl_iter_add(&w, k->out[1]);
         w.base[2] = rl_data(k->out[1], RL_WRITE);
     }
     rl_row_put_double(x->dtype, keep, p == 1 ? 0 : 1 / (1 - p));
     r.high = rl_row_double(x->dtype, keep);
     sorted = w;
-    rl_walk_sort(&sorted, 1);
+    rl_iter_sort(&sorted, 1);
     if (dense(&sorted, 1, rl_itemsize(x->dtype))) w = sorted;
-    rl_random_walk(&r, &w);
+    rl_random_iter(&r, &w);
     return RL_OK;
 }
 
@@ -864,7 +864,7 @@ RL_KERNEL(ref_native_dropout) { /* (input, p, train) */
     rl_random r = {.draw = mask_some};
     const uint8_t kept = 1;
     char number[8];
-    rl_walk w;
+    rl_iter w;
     if (x->numel == 0) return RL_OK;
     if (k->arg[2].tag != RL_NONE && !k->arg[2].u.i) {
         rl_view_cast(k, k->out[0], x);
@@ -874,12 +874,12 @@ RL_KERNEL(ref_native_dropout) { /* (input, p, train) */
     rl_row_put_double(x->dtype, number, scale);
     r.high = rl_row_double(x->dtype, number);
     if (rl_random_begin(k, &r) != RL_OK) return RL_FAIL;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    rl_walk_add(&w, x);
-    rl_walk_add(&w, k->out[1]);
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    rl_iter_add(&w, x);
+    rl_iter_add(&w, k->out[1]);
     w.base[2] = rl_data(k->out[1], RL_WRITE);
-    rl_walk_sort(&w, 0);
-    rl_random_walk(&r, &w);
+    rl_iter_sort(&w, 0);
+    rl_random_iter(&r, &w);
     return RL_OK;
 }
 
@@ -892,7 +892,7 @@ typedef struct {
     of_numbers of;
 } gradients;
 
-static void strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     const gradients *job = ctx;
     double in[MOST][CHUNK], out[CHUNK];
     for (int64_t at = 0, m; at < n; at += m) {
@@ -909,10 +909,10 @@ static void strip(char *const *p, const int64_t *step, int64_t n, const void *ct
 
 static rl_status each(rl_call *k, int n_in, of_numbers of) {
     const gradients job = {.dtype = k->out[0]->dtype, .n_in = n_in, .of = of};
-    rl_walk w;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    for (int i = 0; i < n_in; i++) rl_walk_add(&w, rl_in(k, i));
-    rl_walk_each(k, &w, 50, strip, &job);
+    rl_iter w;
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    for (int i = 0; i < n_in; i++) rl_iter_add(&w, rl_in(k, i));
+    rl_iter_each(k, &w, 50, loop, &job);
     return RL_OK;
 }
 

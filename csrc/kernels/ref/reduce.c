@@ -7,7 +7,7 @@
 /* ---- the engine of reductions, and sums, products, means, variances, any and all ---- */
 typedef struct {
     const rl_reduction *how;
-    rl_walk kept, reduced; /* operand 0: the input's elements */
+    rl_iter kept, reduced; /* operand 0: the input's elements */
     rl_view *out[2];
     int in_dtype, width;
     int64_t row; /* outputs of a row of tiles */
@@ -44,9 +44,9 @@ static void pass_load(reduce_pass *pass, const char *p, int64_t step, int64_t n,
         rl_row_ints(pass->job->in_dtype, p, step, n, pass->x.i + at);
 }
 
-static void pass_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void pass_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     reduce_pass *pass = (reduce_pass *)ctx;
-    const rl_walk *kept = &pass->job->kept;
+    const rl_iter *kept = &pass->job->kept;
     int64_t width = pass->tile->width, most = RL_BLOCK / width;
     for (int64_t at = 0; at < n;) {
         if (pass->rows == most) pass_flush(pass);
@@ -64,15 +64,15 @@ static void reduce_tile(const reduce_job *job, int64_t at, int width) {
     const rl_reduction *how = job->how;
     rl_tile tile = {.floats = rl_is_float(job->in_dtype), .width = width};
     reduce_pass pass = {.job = job, .tile = &tile};
-    rl_walk reduced = job->reduced;
+    rl_iter reduced = job->reduced;
     char *base = job->kept.base[0];
     int n = 0;
-    rl_walk_seek(&job->kept, at, &base);
+    rl_iter_seek(&job->kept, at, &base);
     reduced.base[0] = base;
     do {
         pass.first = 0;
         how->start(&tile);
-        rl_walk_range(&reduced, 0, reduced.numel, pass_strip, &pass);
+        rl_iter_range(&reduced, 0, reduced.numel, pass_loop, &pass);
         pass_flush(&pass);
     } while (how->finish(&tile, reduced.numel, n++, job->correction));
     int64_t item = rl_itemsize(job->out[0]->dtype),
@@ -106,13 +106,13 @@ rl_status rl_reduce(rl_call *k, const rl_reduction *how, double correction) {
         job.out[i] = k->out[i];
         job.to[i] = rl_data(k->out[i], RL_WRITE);
     }
-    rl_walk_begin(&job.kept, x, RL_READ);
+    rl_iter_begin(&job.kept, x, RL_READ);
     job.reduced = job.kept;
-    rl_walk_drop(&job.kept, mask);
-    rl_walk_drop(&job.reduced, ~mask);
-    rl_walk_merge(&job.kept);
-    rl_walk_merge(&job.reduced);
-    const rl_walk *kept = &job.kept, *reduced = &job.reduced;
+    rl_iter_drop(&job.kept, mask);
+    rl_iter_drop(&job.reduced, ~mask);
+    rl_iter_merge(&job.kept);
+    rl_iter_merge(&job.reduced);
+    const rl_iter *kept = &job.kept, *reduced = &job.reduced;
     job.row = kept->size[kept->ndim - 1];
     int64_t across = kept->stride[0][kept->ndim - 1], along = reduced->stride[0][reduced->ndim - 1];
     bool beside = job.row > 1 && across == rl_itemsize(x->dtype) && along != across && reduced->numel > 1;
@@ -532,7 +532,7 @@ EXTREME(cummin, <=)
 enum { SUM, MEAN, PROD, MOST, LEAST, CHUNK = 256 };
 enum { GOOD, NEGATIVE, UNEVEN };
 typedef struct {
-    rl_walk lines, more;                   /* operands: output, data, segments; gradient, result */
+    rl_iter lines, more;                   /* operands: output, data, segments; gradient, result */
     int64_t step[5];                       /* bytes along the axis */
     int64_t n, segments;                   /* elements of a line, segments of it */
     int dtype, marks, kind;                /* of data, of lengths or offsets */
@@ -649,9 +649,9 @@ static void segment_part(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t i = begin; i < end; i++) {
         char *p[5];
         for (int op = 0; op < 3; op++) p[op] = job->lines.base[op];
-        rl_walk_seek(&job->lines, i, p);
+        rl_iter_seek(&job->lines, i, p);
         for (int op = 0; job->outputs && op < 2; op++) p[3 + op] = job->more.base[op];
-        if (job->outputs) rl_walk_seek(&job->more, i, p + 3);
+        if (job->outputs) rl_iter_seek(&job->more, i, p + 3);
         int bad = job->checked ? line_check(job, p) : GOOD;
         if (bad)
             __atomic_store_n(&job->bad, bad, __ATOMIC_RELAXED);
@@ -663,7 +663,7 @@ static void segment_part(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 /* one more operand, of as many dims as lead to its axis; answers its step along that */
-static int64_t operand(rl_walk *w, const rl_view *v, int64_t axis) {
+static int64_t operand(rl_iter *w, const rl_view *v, int64_t axis) {
     const int op = w->nops++;
     const int64_t item = rl_itemsize(v->dtype);
     w->base[op] = rl_data(v, RL_READ);
@@ -681,17 +681,17 @@ static rl_status segments_run(rl_call *k, segment_job *job, const rl_view *data,
     job->segments = marks->shape[axis] - job->offsets;
     job->given = k->arg[initial].tag != RL_NONE;
     if (job->given) job->initial = rl_num(k, initial);
-    rl_walk_begin(&job->lines, k->out[0], RL_WRITE);
+    rl_iter_begin(&job->lines, k->out[0], RL_WRITE);
     job->step[0] = job->lines.stride[0][axis];
     job->more = job->lines;
     job->step[1] = operand(&job->lines, data, axis);
     job->step[2] = operand(&job->lines, marks, axis);
-    rl_walk_drop(&job->lines, 1ull << axis);
+    rl_iter_drop(&job->lines, 1ull << axis);
     if (job->outputs) {
         job->more.nops = 0;
         job->step[3] = operand(&job->more, rl_in(k, 0), axis);
         job->step[4] = operand(&job->more, rl_in(k, 1), axis);
-        rl_walk_drop(&job->more, 1ull << axis);
+        rl_iter_drop(&job->more, 1ull << axis);
     }
     k->svc->parallel(k, job->lines.numel, 8 * RL_REF_NS * (double)(job->n + job->segments + 1), segment_part,
                      job);

@@ -1,4 +1,4 @@
-/* Reductions: one engine walks, folds take blocks of elements. */
+/* Reductions: one engine iterates, and folds take blocks of elements. */
 #ifndef RL_KERNELS_REF_REDUCE_H
 #define RL_KERNELS_REF_REDUCE_H
 #include "loops.h"

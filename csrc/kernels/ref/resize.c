@@ -12,7 +12,7 @@ enum { CHUNK = 64 };
 
 typedef struct {
     rl_taps taps[3];
-    rl_walk planes; /* operands output, input */
+    rl_iter planes; /* operands output, input */
     int dtype;
     int64_t to_step[3], from_step[3]; /* bytes */
     rl_rooms rooms;                   /* a row of the input for each thread */
@@ -67,7 +67,7 @@ static void resize_rows(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t row = begin; row < end; row++) {
         const int64_t d = row % rows / high, h = row % high;
         char *p[2] = {job->planes.base[0], job->planes.base[1]};
-        rl_walk_seek(&job->planes, row / rows, p);
+        rl_iter_seek(&job->planes, row / rows, p);
         rows_join(job, p[1], d, h, sums);
         row_fill(job, sums, p[0] + d * job->to_step[0] + h * job->to_step[1]);
     }
@@ -86,12 +86,12 @@ RL_KERNEL(ref_resize) {
         job.from_step[i] = x->strides[x->ndim - 3 + i] * item;
     }
     if (!rl_thread_rooms(k, k->threads, RL_COUNT(job.taps[2].in), sizeof(double), &job.rooms)) return RL_FAIL;
-    rl_walk_begin(&job.planes, out, RL_WRITE);
+    rl_iter_begin(&job.planes, out, RL_WRITE);
     job.planes.nops = 2;
     job.planes.base[1] = rl_data(x, RL_READ);
     for (int d = 0; d < x->ndim; d++) job.planes.stride[1][d] = x->strides[d] * item;
-    rl_walk_drop(&job.planes, ((1ull << spatial) - 1) << 2);
-    rl_walk_merge(&job.planes);
+    rl_iter_drop(&job.planes, ((1ull << spatial) - 1) << 2);
+    rl_iter_merge(&job.planes);
     const rl_taps *t = job.taps;
     const double sums = (double)t[2].in * (double)t[0].most * (double)t[1].most,
                  fill = (double)t[2].out * (double)t[2].most;
@@ -108,7 +108,7 @@ typedef struct {
 
 typedef struct {
     byte_taps high, wide;
-    rl_walk planes; /* operands output, input */
+    rl_iter planes; /* operands output, input */
     int64_t to_step[2], from_step[2];
     rl_rooms rooms; /* for each thread a plane whose rows are done */
 } byte_job;
@@ -137,7 +137,7 @@ static void byte_planes(void *ctx, int64_t begin, int64_t end, int thread) {
     uint8_t *rows = (uint8_t *)rl_room(&job->rooms, thread);
     for (int64_t plane = begin; plane < end; plane++) {
         char *p[2] = {job->planes.base[0], job->planes.base[1]};
-        rl_walk_seek(&job->planes, plane, p);
+        rl_iter_seek(&job->planes, plane, p);
         for (int64_t w = 0; w < wide->out; w++)
             bytes_sum(&job->wide, w, (uint8_t *)p[1], job->from_step[1], job->from_step[0], rows + w,
                       wide->out, high->in);
@@ -171,12 +171,12 @@ static rl_status rl_resize_bytes(rl_call *k) {
     const rl_count plane = RL_COUNT(job.high.taps.in, job.wide.taps.out);
     if (!rl_thread_rooms(k, k->threads, plane, 1, &job.rooms)) return RL_FAIL;
     for (int i = 0; i < 2; i++) job.to_step[i] = out->strides[2 + i], job.from_step[i] = x->strides[2 + i];
-    rl_walk_begin(&job.planes, out, RL_WRITE);
+    rl_iter_begin(&job.planes, out, RL_WRITE);
     job.planes.nops = 2;
     job.planes.base[1] = rl_data(x, RL_READ);
     for (int d = 0; d < 4; d++) job.planes.stride[1][d] = x->strides[d];
-    rl_walk_drop(&job.planes, 12);
-    rl_walk_merge(&job.planes);
+    rl_iter_drop(&job.planes, 12);
+    rl_iter_merge(&job.planes);
     const double ns = (double)out->shape[3] * ((double)x->shape[2] * (double)taps[2].most +
                                                (double)out->shape[2] * (double)taps[1].most);
     k->svc->parallel(k, job.planes.numel, RL_REF_NS * 2 * ns, byte_planes, &job);

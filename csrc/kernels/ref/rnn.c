@@ -16,13 +16,13 @@
 #include "rnn_impl.inc"
 
 RL_CHOOSER
-static const rl_rnn_kit *kit_of(const rl_call *k) {
-    return k->out[0]->dtype == RL_F64 ? &kit_f64 : &kit_f32;
+static const rl_rnn_ukernel *ukernel_of(const rl_call *k) {
+    return k->out[0]->dtype == RL_F64 ? &ukernel_f64 : &ukernel_f32;
 }
 
 RL_KERNEL(ref_rnn_layer) {
-    return rl_rnn_forward(k, kit_of(k));
+    return rl_rnn_forward(k, ukernel_of(k));
 }
 RL_KERNEL(ref_rnn_layer_backward) {
-    return rl_rnn_backward(k, kit_of(k));
+    return rl_rnn_backward(k, ukernel_of(k));
 }

@@ -5,7 +5,7 @@
 /* Operands: the output, then the arguments: the input; or the gradient and the answer of the forward row. */
 typedef struct softmax_job softmax_job;
 struct softmax_job {
-    rl_walk lines; /* without the dimension */
+    rl_iter lines; /* without the dimension */
     int dtype;
     bool log, safe;     /* safe: 0 where all is -inf */
     int64_t n, step[3]; /* of the dimension */
@@ -52,7 +52,7 @@ static void softmax_part(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t i = begin; i < end; i++) {
         char *p[3];
         for (int op = 0; op < job->lines.nops; op++) p[op] = job->lines.base[op];
-        rl_walk_seek(&job->lines, i, p);
+        rl_iter_seek(&job->lines, i, p);
         job->line(job, p, (double *)(room + job->x), (double *)(room + job->y));
     }
 }
@@ -66,18 +66,18 @@ static rl_layout softmax_layout(const rl_call *k, softmax_job *job, int argument
 
 static rl_status softmax_run(rl_call *k, softmax_job job, int arguments) {
     int64_t dim = k->attr[0];
-    rl_walk *w = &job.lines;
+    rl_iter *w = &job.lines;
     job.dtype = k->out[0]->dtype;
     job.n = 1;
     if (k->out[0]->numel == 0) return RL_OK;
-    rl_walk_begin(w, k->out[0], RL_WRITE);
-    for (int i = 0; i < arguments; i++) rl_walk_add(w, k->arg[i].u.t);
+    rl_iter_begin(w, k->out[0], RL_WRITE);
+    for (int i = 0; i < arguments; i++) rl_iter_add(w, k->arg[i].u.t);
     if (w->ndim) {
         job.n = w->size[dim];
         for (int i = 0; i < w->nops; i++) job.step[i] = w->stride[i][dim];
-        rl_walk_drop(w, 1ull << dim);
+        rl_iter_drop(w, 1ull << dim);
     }
-    rl_walk_merge(w);
+    rl_iter_merge(w);
     const rl_layout l = softmax_layout(k, &job, arguments);
     if (!k->svc->rooms(k, &l, k->threads, &job.rooms)) return RL_FAIL;
     k->svc->parallel(k, w->numel, 8 * RL_REF_NS * (double)job.n, softmax_part, &job);

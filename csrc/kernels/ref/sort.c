@@ -242,8 +242,8 @@ typedef struct {
 } bins_job;
 
 /* PyTorch's arithmetic, rounded to the dtype at every step */
-#define BIN_STRIP(D, T, C, LOAD, STORE, _)                                                                   \
-    static void bin_strip_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {             \
+#define BIN_LOOP(D, T, C, LOAD, STORE, _)                                                                    \
+    static void bin_loop_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {              \
         const bins_job *j = ctx;                                                                             \
         const C least = (C)j->least, most = (C)j->most, width = LOAD(STORE(most - least));                   \
         for (int64_t i = 0; i < n; i++) {                                                                    \
@@ -254,7 +254,7 @@ typedef struct {
             j->counts[bin < 0 ? 0 : bin >= j->bins ? j->bins - 1 : bin]++;                                   \
         }                                                                                                    \
     }                                                                                                        \
-    static void range_strip_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {           \
+    static void range_loop_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {            \
         double *found = (double *)ctx;                                                                       \
         for (int64_t i = 0; i < n; i++) {                                                                    \
             const C x = LOAD(*(const T *)(p[0] + i * step[0]));                                              \
@@ -262,16 +262,16 @@ typedef struct {
             if (x > found[1] || x != x) found[1] = x;                                                        \
         }                                                                                                    \
     }
-RL_EACH_FLOAT(BIN_STRIP, _)
-#define BIN_ENTRY(D, T, C, LOAD, STORE, _)   [RL_##D] = bin_strip_##D,
-#define RANGE_ENTRY(D, T, C, LOAD, STORE, _) [RL_##D] = range_strip_##D,
-static const rl_strip bin_strips[RL_NDTYPES] = {RL_EACH_FLOAT(BIN_ENTRY, _)};
-static const rl_strip range_strips[RL_NDTYPES] = {RL_EACH_FLOAT(RANGE_ENTRY, _)};
+RL_EACH_FLOAT(BIN_LOOP, _)
+#define BIN_ENTRY(D, T, C, LOAD, STORE, _)   [RL_##D] = bin_loop_##D,
+#define RANGE_ENTRY(D, T, C, LOAD, STORE, _) [RL_##D] = range_loop_##D,
+static const rl_inner_loop bin_loops[RL_NDTYPES] = {RL_EACH_FLOAT(BIN_ENTRY, _)};
+static const rl_inner_loop range_loops[RL_NDTYPES] = {RL_EACH_FLOAT(RANGE_ENTRY, _)};
 
 typedef struct {
-    const rl_walk *w;
+    const rl_iter *w;
     bins_job *job;
-    rl_strip strip;
+    rl_inner_loop loop;
     rl_rooms rooms; /* bins of each thread */
 } counting;
 
@@ -279,17 +279,17 @@ static void count_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const counting *c = ctx;
     bins_job own = *c->job;
     own.counts = (int64_t *)rl_room(&c->rooms, thread);
-    rl_walk_range(c->w, begin, end, c->strip, &own);
+    rl_iter_range(c->w, begin, end, c->loop, &own);
 }
 
 /* the bins' borders, in the input's dtype */
-static rl_status borders(rl_call *k, const rl_walk *w, bins_job *job) {
+static rl_status borders(rl_call *k, const rl_iter *w, bins_job *job) {
     const int dtype = rl_tensor_arg(k, 0)->dtype;
     double found[2] = {rl_num(k, 2), rl_num(k, 3)};
     if (found[0] > found[1]) return rl_fail(k, RL_RUNTIME, "torch.histc: max must be larger than min");
     if (found[0] == found[1] && w->numel) {
         found[0] = INFINITY, found[1] = -INFINITY;
-        rl_walk_range(w, 0, w->numel, range_strips[dtype], found);
+        rl_iter_range(w, 0, w->numel, range_loops[dtype], found);
     }
     if (!isfinite(found[0]) || !isfinite(found[1]))
         return rl_fail(k, RL_RUNTIME, "torch.histc: range of [%g, %g] is not finite", found[0], found[1]);
@@ -306,13 +306,13 @@ static rl_status borders(rl_call *k, const rl_walk *w, bins_job *job) {
 RL_KERNEL(ref_histc) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
     bins_job job = {.bins = out->numel};
-    rl_walk w;
-    rl_walk_begin(&w, x, RL_READ);
-    rl_walk_sort(&w, 0);
-    rl_walk_merge(&w);
+    rl_iter w;
+    rl_iter_begin(&w, x, RL_READ);
+    rl_iter_sort(&w, 0);
+    rl_iter_merge(&w);
     if (borders(k, &w, &job) != RL_OK) return RL_FAIL;
     const int64_t threads = rl_is_serial(k, x->numel, 2) || job.bins > x->numel / 8 ? 1 : k->threads;
-    counting c = {.w = &w, .job = &job, .strip = bin_strips[x->dtype]};
+    counting c = {.w = &w, .job = &job, .loop = bin_loops[x->dtype]};
     if (!rl_thread_rooms(k, threads, RL_COUNT(job.bins), sizeof *job.counts, &c.rooms)) return RL_FAIL;
     for (int64_t t = 0; t < threads; t++)
         memset(rl_room(&c.rooms, t), 0, (size_t)job.bins * sizeof *job.counts);
@@ -457,36 +457,37 @@ RL_EACH_FLOAT(SEARCH, _)
 RL_EACH_INT(SEARCH, _)
 
 /* arguments: values, sorted lines; the last dimension is searched in */
-static rl_status run(rl_call *k, const rl_strip *strips, search *s) {
+static rl_status run(rl_call *k, const rl_inner_loop *loops, search *s) {
     const rl_view *x = k->arg[0].u.t, *lines = k->arg[1].u.t;
     const int last = lines->ndim - 1;
-    rl_walk w;
+    rl_iter w;
     if (k->out[0]->numel == 0) return RL_OK;
     s->n = lines->shape[last];
     s->step = lines->strides[last];
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    rl_walk_add(&w, x);
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    rl_iter_add(&w, x);
     w.base[w.nops] = rl_data(lines, RL_READ);
     for (int d = 0; d < w.ndim; d++)
         w.stride[w.nops][d] = last && d < last ? lines->strides[d] * rl_itemsize(lines->dtype) : 0;
     w.nops++;
-    rl_walk_merge(&w);
+    rl_iter_merge(&w);
     double steps = 1;
     for (int64_t n = s->n; n > 1; n /= 2) steps++;
-    rl_walk_parallel(k, &w, 2 * steps, strips[x->dtype], s);
+    rl_iter_parallel(k, &w, 2 * steps, loops[x->dtype], s);
     return RL_OK;
 }
 
 #define PLACES_ENTRY(D, T, C, LOAD, STORE, _)  [RL_##D] = search_places_##D,
 #define MEMBERS_ENTRY(D, T, C, LOAD, STORE, _) [RL_##D] = search_members_##D,
 RL_KERNEL(ref_search_places) {
-    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(PLACES_ENTRY, _) RL_EACH_INT(PLACES_ENTRY, _)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_FLOAT(PLACES_ENTRY, _)
+                                                        RL_EACH_INT(PLACES_ENTRY, _)};
     search s = {.right = k->attr[0] != 0};
-    return run(k, strips, &s);
+    return run(k, loops, &s);
 }
 RL_KERNEL(ref_search_members) {
-    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(MEMBERS_ENTRY, _)
-                                                    RL_EACH_INT(MEMBERS_ENTRY, _)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_FLOAT(MEMBERS_ENTRY, _)
+                                                        RL_EACH_INT(MEMBERS_ENTRY, _)};
     search s = {.invert = k->attr[0] != 0};
-    return run(k, strips, &s);
+    return run(k, loops, &s);
 }

@@ -9,13 +9,13 @@
 
 /* How the portable special functions walk over tensors: kernels/shared/special.h has the functions. */
 /* rl_eltwise for what takes an element some nanoseconds: by as many threads as that is worth */
-static rl_status rl_special_each(rl_call *k, int n_in, const rl_strip *strips, double ns,
+static rl_status rl_special_each(rl_call *k, int n_in, const rl_inner_loop *loops, double ns,
                                  rl_numbers *numbers);
 
 #define SPECIAL_KERNEL(name, operands, ns, numbers)                                                          \
     RL_KERNEL(ref_##name) {                                                                                  \
-        static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, x_##name)};                      \
-        return rl_special_each(k, operands, strips, ns, numbers);                                            \
+        static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, x_##name)};                  \
+        return rl_special_each(k, operands, loops, ns, numbers);                                             \
     }
 #define SPECIAL_UNARY(name, ns, f)                                                                           \
     RL_EACH_FLOAT(RL_UNARY_KEEP, x_##name, (C)f((double)a))                                                  \
@@ -26,13 +26,13 @@ static rl_status rl_special_each(rl_call *k, int n_in, const rl_strip *strips, d
 
 /* The error function's kin, and what is made of logarithms: https://docs.pytorch.org/docs/2.13/special.html
  */
-static rl_status rl_special_each(rl_call *k, int n_in, const rl_strip *strips, double ns,
+static rl_status rl_special_each(rl_call *k, int n_in, const rl_inner_loop *loops, double ns,
                                  rl_numbers *numbers) {
     const int dtype = rl_tensor_arg(k, 0)->dtype;
-    rl_walk w;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    for (int i = 0; i < n_in; i++) rl_walk_add(&w, k->arg[i].u.t);
-    rl_walk_each(k, &w, ns, strips[dtype], numbers);
+    rl_iter w;
+    rl_iter_begin(&w, k->out[0], RL_WRITE);
+    for (int i = 0; i < n_in; i++) rl_iter_add(&w, k->arg[i].u.t);
+    rl_iter_each(k, &w, ns, loops[dtype], numbers);
     return RL_OK;
 }
 
@@ -98,10 +98,10 @@ SPECIAL_UNARY(special_spherical_bessel_j0, 20, spherical_bessel_j0)
 /* c->d: what z is limited to; NaN passes */
 RL_EACH_FLOAT(RL_UNARY_KEEP, x_logit, (C)logit(a<(C)c->d[0] ? (C)c->d[0] : a>(C) c->d[1] ? (C)c->d[1] : a))
 RL_KERNEL(ref_logit) {
-    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, x_logit)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, x_logit)};
     const double eps = k->arg[1].tag == RL_NONE ? -INFINITY : rl_num(k, 1);
     rl_numbers numbers = {.d = {eps, 1 - eps}};
-    return rl_special_each(k, 1, strips, 15, &numbers);
+    return rl_special_each(k, 1, loops, 15, &numbers);
 }
 
 /* ---- bessel and Airy functions: kernels/shared/special_bessel.h ---- */
@@ -130,15 +130,15 @@ RL_EACH_FLOAT(RL_UNARY_KEEP, x_polygamma, (C)(c->d[0] * zeta((double)c->i[0] + 1
 
 /* polygamma(n, x), and x.polygamma(n): the tensor stands first while it is computed */
 RL_KERNEL(ref_polygamma) {
-    static const rl_strip strips[3][RL_NDTYPES] = {{RL_EACH_FLOAT(RL_ENTRY, x_digamma)},
-                                                   {RL_EACH_FLOAT(RL_ENTRY, x_trigamma)},
-                                                   {RL_EACH_FLOAT(RL_ENTRY, x_polygamma)}};
+    static const rl_inner_loop loops[3][RL_NDTYPES] = {{RL_EACH_FLOAT(RL_ENTRY, x_digamma)},
+                                                       {RL_EACH_FLOAT(RL_ENTRY, x_trigamma)},
+                                                       {RL_EACH_FLOAT(RL_ENTRY, x_polygamma)}};
     const bool turned = k->arg[0].tag != RL_TENSOR;
     const int64_t n = rl_int(k, !turned);
-    const rl_slot first = k->arg[0];
+    const rl_value first = k->arg[0];
     rl_numbers numbers = {.d = {(n % 2 ? 1 : -1) * tgamma((double)n + 1)}, .i = {n}};
     if (turned) k->arg[0] = k->arg[1];
-    rl_status status = rl_special_each(k, 1, strips[n < 2 ? n : 2], n < 2 ? 40 : 300, &numbers);
+    rl_status status = rl_special_each(k, 1, loops[n < 2 ? n : 2], n < 2 ? 40 : 300, &numbers);
     k->arg[0] = first;
     return status;
 }
@@ -146,9 +146,9 @@ RL_KERNEL(ref_polygamma) {
 /* ---- log of the gamma function of matrices: p in c->i[0] ---- */
 RL_EACH_FLOAT(RL_UNARY_KEEP, x_mvlgamma, (C)mvlgamma((double)a, c->i[0]))
 RL_KERNEL(ref_mvlgamma) {
-    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, x_mvlgamma)};
+    static const rl_inner_loop loops[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, x_mvlgamma)};
     rl_numbers numbers = {.i = {rl_int(k, 1)}};
-    return rl_special_each(k, 1, strips, 25 * (double)numbers.i[0], &numbers);
+    return rl_special_each(k, 1, loops, 25 * (double)numbers.i[0], &numbers);
 }
 
 /* ---- the incomplete gamma functions: kernels/shared/special_igamma.h ---- */

@@ -1,8 +1,9 @@
-/* The way back from a view: its elements return to their places in the whole, all others are 0. */
+/* Gradients of views: scatters the elements of a view's gradient into a tensor of zeros of the base's
+ * shape. */
 #include "loops.h"
 #include <string.h>
 
-#define ADD_STRIP(D, T, C, LOAD, STORE, name)                                                                \
+#define ADD_LOOP(D, T, C, LOAD, STORE, name)                                                                 \
     static void name##_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                \
         (void)ctx;                                                                                           \
         for (int64_t i = 0; i < n; i++) {                                                                    \
@@ -10,8 +11,8 @@
             *to = STORE((C)(LOAD(*to) + LOAD(*(const T *)(p[1] + i * step[1]))));                            \
         }                                                                                                    \
     }
-RL_EACH_FLOAT(ADD_STRIP, add)
-static const rl_strip add_strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, add)};
+RL_EACH_FLOAT(ADD_LOOP, add)
+static const rl_inner_loop add_loops[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, add)};
 
 /* May two indices mean one element? Not when each stride steps over all that the smaller ones reach. */
 bool rl_view_overlaps(const rl_view *v) {
@@ -33,7 +34,7 @@ bool rl_view_overlaps(const rl_view *v) {
 RL_KERNEL(ref_as_strided_back) {
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
     rl_view part = *out;
-    rl_walk w;
+    rl_iter w;
     memset(rl_data(out, RL_WRITE), 0, (size_t)(out->numel * rl_itemsize(out->dtype)));
     if (!grad->numel) return RL_OK;
     part.shape = grad->shape;
@@ -41,12 +42,12 @@ RL_KERNEL(ref_as_strided_back) {
     part.numel = grad->numel;
     part.strides = k->arg[3].u.ints;
     part.offset = out->offset + rl_int(k, 4);
-    rl_walk_begin(&w, &part, RL_WRITE);
-    rl_walk_add(&w, grad);
-    rl_walk_merge(&w);
+    rl_iter_begin(&w, &part, RL_WRITE);
+    rl_iter_add(&w, grad);
+    rl_iter_merge(&w);
     if (rl_view_overlaps(&part))
-        rl_walk_range(&w, 0, w.numel, add_strips[out->dtype], NULL);
+        rl_iter_range(&w, 0, w.numel, add_loops[out->dtype], NULL);
     else
-        rl_walk_parallel(k, &w, RL_REF_NS, rl_strip_copy(rl_itemsize(out->dtype)), NULL);
+        rl_iter_parallel(k, &w, RL_REF_NS, rl_inner_loop_copy(rl_itemsize(out->dtype)), NULL);
     return RL_OK;
 }

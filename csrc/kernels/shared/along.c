@@ -7,7 +7,7 @@ typedef struct {
     size_t item;
 } packing;
 
-static void pack_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void pack_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     packing *packed = (packing *)ctx;
     for (int64_t i = 0; i < n; i++, packed->to += packed->item)
         memcpy(packed->to, p[0] + i * step[0], packed->item);
@@ -19,11 +19,11 @@ static char *in_order(rl_call *k, const rl_view *x) {
     if (rl_is_contiguous(x)) return rl_data(x, RL_READ);
     char *memory = k->svc->scratch(k, RL_COUNT(x->numel), rl_itemsize(x->dtype));
     if (!memory) return NULL;
-    rl_walk w;
+    rl_iter w;
     packing packed = {memory, (size_t)item};
-    rl_walk_begin(&w, x, RL_READ);
-    rl_walk_merge(&w);
-    rl_walk_range(&w, 0, w.numel, pack_strip, &packed);
+    rl_iter_begin(&w, x, RL_READ);
+    rl_iter_merge(&w);
+    rl_iter_range(&w, 0, w.numel, pack_loop, &packed);
     return memory;
 }
 
@@ -49,7 +49,7 @@ static void add_output(rl_along *a, int op, const rl_view *out, int ndim, int64_
 rl_status rl_along_begin(rl_call *k, rl_along *a) {
     const rl_view *x = k->arg[0].u.t;
     const int64_t dim = k->attr[0], item = rl_itemsize(x->dtype);
-    rl_walk *w = &a->lines;
+    rl_iter *w = &a->lines;
     a->in = k->n_out;
     w->nops = k->n_out + 1;
     w->numel = 0;
@@ -65,7 +65,7 @@ rl_status rl_along_begin(rl_call *k, rl_along *a) {
     }
     for (int op = 0; op < a->in; op++) add_output(a, op, k->out[op], x->ndim, dim);
     for (int op = 0; op <= a->in; op++) a->step[op] = x->ndim ? w->stride[op][dim] : 0;
-    rl_walk_drop(w, x->ndim ? 1ull << dim : 0);
-    rl_walk_merge(w);
+    rl_iter_drop(w, x->ndim ? 1ull << dim : 0);
+    rl_iter_merge(w);
     return RL_OK;
 }

@@ -1,7 +1,7 @@
 /* What kernels of attention read of their call. */
 #ifndef RL_KERNELS_SHARED_ATTENTION_H
 #define RL_KERNELS_SHARED_ATTENTION_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 #include <math.h>
 
 /* Note [Attention]

@@ -1,6 +1,6 @@
 /* Reads the calls of convolutions into an rl_conv. */
 #include "conv_read.h"
-#include "contract/window.h"
+#include "kernel_abi/window.h"
 #include "plain.h"
 
 /* One place has no step to the next, however large that was said to be. */
@@ -15,11 +15,10 @@ static int64_t reach(int64_t size, int64_t before, int64_t places, int64_t strid
 }
 /* Padded planes are made ready by kernels that read it: are they not far larger than what lies there? */
 static bool in_proportion(const rl_conv *c) {
-    enum { PADDING_MOST = 8, SMALL = 1 << 14 };
+    enum { MAX_PADDING = 8, SMALL = 1 << 14 };
     const double high = (double)reach(c->h, c->pt, c->oh, c->sh, (c->kh - 1) * c->dh);
     const double wide = (double)reach(c->w, c->pl, c->ow, c->sw, (c->kw - 1) * c->dw);
-    return high * wide <=
-           PADDING_MOST * ((double)c->h * (double)c->w + (double)c->oh * (double)c->ow + SMALL);
+    return high * wide <= MAX_PADDING * ((double)c->h * (double)c->w + (double)c->oh * (double)c->ow + SMALL);
 }
 
 RL_CHOOSER
@@ -32,7 +31,7 @@ bool rl_conv_read(const rl_call *k, rl_conv *c) {
     c->groups = a->groups, c->pt = a->before[1], c->pl = a->before[2];
     c->sh = a->stride[1], c->sw = a->stride[2], c->dh = a->dilation[1], c->dw = a->dilation[2];
     c->ic = w->shape[1], c->oc = w->shape[0] / c->groups, c->kh = w->shape[2], c->kw = w->shape[3];
-    c->depth = c->ic * c->kh * c->kw;
+    c->k = c->ic * c->kh * c->kw;
     c->in = in, c->weight = w, c->bias = bias, c->out = out;
     steps_settle(c);
     return in->numel > 0 && rl_conv_in_range(c) && in_proportion(c);
@@ -51,7 +50,7 @@ bool rl_conv_back_read(const rl_call *k, const rl_view *in, const rl_view *weigh
     c->kh = n == 2 ? weight->shape[2] : 1, c->kw = weight->shape[weight->ndim - 1];
     c->sh = a->stride[1], c->sw = a->stride[2], c->dh = a->dilation[1], c->dw = a->dilation[2];
     c->ic = weight->shape[1], c->oc = weight->shape[0] / c->groups;
-    c->depth = c->ic * c->kh * c->kw;
+    c->k = c->ic * c->kh * c->kw;
     steps_settle(c);
     return rl_conv_in_range(c) && in_proportion(c);
 }

@@ -13,7 +13,7 @@
  * which may become anything: nothing goes back to lower states. Beta is alpha of the target read backward. */
 #ifndef RL_KERNELS_SHARED_CTC_H
 #define RL_KERNELS_SHARED_CTC_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 enum { RL_CTC_PAD = 8 };
 /* Both may work on up to RL_CTC_PAD - 1 numbers more. */

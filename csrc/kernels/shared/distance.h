@@ -1,7 +1,7 @@
 /* Distances of order p between rows. */
 #ifndef RL_KERNELS_SHARED_DISTANCE_H
 #define RL_KERNELS_SHARED_DISTANCE_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 #include <math.h>
 
 /* Note [Distances]
@@ -12,12 +12,12 @@
  *
  * A distance joins the differences of two rows by its order: their count, sum, root of squares, largest, or
  * root of powers. The gradient of a row of `first` is the sum over j of weight(i, j) * slope(difference). */
-typedef enum { RL_P_COUNT, RL_P_SUM, RL_P_SQUARE, RL_P_MOST, RL_P_POWER, RL_P_ORDERS } rl_order;
+typedef enum { RL_P_COUNT, RL_P_SUM, RL_P_SQUARE, RL_P_LINF, RL_P_POWER, RL_P_ORDERS } rl_order;
 static inline rl_order rl_order_of(double p) {
     return p == 0          ? RL_P_COUNT
            : p == 1        ? RL_P_SUM
            : p == 2        ? RL_P_SQUARE
-           : p == INFINITY ? RL_P_MOST
+           : p == INFINITY ? RL_P_LINF
                            : RL_P_POWER;
 }
 

@@ -8,7 +8,7 @@
  * float or double: the call's dtype, or double where rl_factors.wide. */
 #ifndef RL_KERNELS_SHARED_FACTORS_H
 #define RL_KERNELS_SHARED_FACTORS_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 typedef struct rl_job rl_job;
 /* What answers int64_t answers LAPACK's info: 0, or what went wrong. Pivots count from 1, as LAPACK's. */
@@ -42,8 +42,8 @@ typedef struct {
     /* a is destroyed; v NULL: only values. A pair's vectors are the columns v_i +- i v_(i+1), as LAPACK's */
     int64_t (*eig)(rl_job *j, int64_t n, void *a, void *real, void *imaginary, void *v);
     /* c (m x n) = a b, where a (m x count) or its turned storage, b (count x n) the same */
-    void (*product)(rl_job *j, bool turn_a, bool turn_b, int64_t m, int64_t n, int64_t count, const void *a,
-                    const void *b, void *c);
+    void (*product)(rl_job *j, bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t count,
+                    const void *a, const void *b, void *c);
 } rl_factors;
 
 /* One call's work on its matrices, one after the other. */

@@ -1,4 +1,4 @@
-/* Note [Places of a grid], in the arithmetic that PyTorch has for each dtype. */
+/* Note [Grid points], in the arithmetic that PyTorch has for each dtype. */
 #include "grid.h"
 
 /* the result of one operation in the picture's precision */

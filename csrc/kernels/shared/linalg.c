@@ -236,11 +236,11 @@ rl_status rl_linalg_inv(rl_call *k, const rl_factors *f) {
 }
 
 /* x (rows x cols) = the solution of A X = B, or, turned, of X A = B, which is A^T X^T = B^T */
-static void store_turned(const rl_job *j, const void *from, int64_t ld, rl_side to) {
+static void store_transposed(const rl_job *j, const void *from, int64_t ld, rl_side to) {
     rl_side turned = {to.at, to.cols, to.rows, to.right, to.down, to.dtype};
     rl_side_store(j, from, ld, &turned);
 }
-static void load_turned(const rl_job *j, rl_side from, void *to, int64_t ld) {
+static void load_transposed(const rl_job *j, rl_side from, void *to, int64_t ld) {
     rl_side turned = {from.at, from.cols, from.rows, from.right, from.down, from.dtype};
     rl_side_load(j, &turned, to, ld);
 }
@@ -274,12 +274,12 @@ rl_status rl_linalg_solve(rl_call *k, const rl_factors *f) {
         if (left)
             rl_side_load(&j, &from, x, n);
         else
-            load_turned(&j, from, x, n);
+            load_transposed(&j, from, x, n);
         f->lu_solve(&j, !left, n, many, a, pivots, x);
         if (left)
             rl_side_store(&j, x, n, &to);
         else
-            store_turned(&j, x, n, to);
+            store_transposed(&j, x, n, to);
     }
     return j.failed ? RL_FAIL : RL_OK;
 }
@@ -306,12 +306,12 @@ rl_status rl_linalg_lu_solve(rl_call *k, const rl_factors *f) {
         if (left)
             rl_side_load(&j, &from, x, n);
         else
-            load_turned(&j, from, x, n);
+            load_transposed(&j, from, x, n);
         f->lu_solve(&j, left == adjoint, n, many, a, pivots, x);
         if (left)
             rl_side_store(&j, x, n, &to);
         else
-            store_turned(&j, x, n, to);
+            store_transposed(&j, x, n, to);
     }
     return j.failed ? RL_FAIL : RL_OK;
 }

@@ -1,4 +1,4 @@
-/* Steps of optimisers: what all tiers share of an operator over whole lists of parameters.
+/* Steps of optimisers: what all backends share of an operator over whole lists of parameters.
  *
  * Note [Steps]
  *
@@ -16,7 +16,7 @@
  * for each vector width, kernels/ref for single elements of any dtype and stride (words.h). */
 #ifndef RL_KERNELS_SHARED_OPTIM_H
 #define RL_KERNELS_SHARED_OPTIM_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,7 @@
 /* Operands that are one contiguous block. */
 #ifndef RL_KERNELS_SHARED_PLAIN_H
 #define RL_KERNELS_SHARED_PLAIN_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 static inline bool rl_is_plain(const rl_view *v) {
     return v->dtype == RL_F32 && rl_is_contiguous(v);
 }

@@ -1,7 +1,7 @@
 /* Windows of pooling, forward and backward. */
 #ifndef RL_KERNELS_SHARED_POOL_H
 #define RL_KERNELS_SHARED_POOL_H
-#include "contract/window.h"
+#include "kernel_abi/window.h"
 
 /* Note [Windows]
  * An output index of a dimension sees the input indices start, start + dilation, ... below end. `full` counts

@@ -6,7 +6,7 @@
  * bits. */
 #ifndef RL_KERNELS_SHARED_RANDOM_NORMAL_H
 #define RL_KERNELS_SHARED_RANDOM_NORMAL_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* From which numbers random integers are drawn, whoever draws them. */
 #ifndef RL_KERNELS_SHARED_RANDOM_RANGE_H
 #define RL_KERNELS_SHARED_RANDOM_RANGE_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 #ifdef __cplusplus
 extern "C" {

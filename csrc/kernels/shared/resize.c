@@ -40,7 +40,7 @@ static rl_status taps_make(rl_call *k, rl_taps *t, const rl_resize_dim *d) {
 }
 
 /* Starts and ends of runs never go back, so that the outputs of an input element are a run, too. */
-static rl_status taps_turn(rl_call *k, rl_taps *t) {
+static rl_status taps_transpose(rl_call *k, rl_taps *t) {
     const rl_taps f = *t;
     if (taps_begin(k, t, f.out, f.in) != RL_OK) return RL_FAIL;
     for (int64_t at = 0; at < f.in; at++) t->start[at] = t->first[at + 1] = 0;
@@ -62,7 +62,7 @@ rl_status rl_resize_taps(rl_call *k, rl_taps taps[3]) {
     for (int i = 0; i < 3; i++) {
         const rl_resize_dim d = resize_dim(k, i);
         if (taps_make(k, &taps[i], &d) != RL_OK) return RL_FAIL;
-        if (rl_resize_of(k)->back && taps_turn(k, &taps[i]) != RL_OK) return RL_FAIL;
+        if (rl_resize_of(k)->back && taps_transpose(k, &taps[i]) != RL_OK) return RL_FAIL;
     }
     return RL_OK;
 }

@@ -1,7 +1,7 @@
 /* Where the elements of a resized dim come from. */
 #ifndef RL_KERNELS_SHARED_RESIZE_H
 #define RL_KERNELS_SHARED_RESIZE_H
-#include "contract/resize.h"
+#include "kernel_abi/resize.h"
 
 /* Note [Taps]
  * Resizing works dim by dim: output element i of a dim is the sum of a run of input elements, each times its

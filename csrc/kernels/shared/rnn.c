@@ -51,8 +51,8 @@ const char *rl_rnn_dense(rl_call *k, const rl_view *v) {
 }
 
 /* ---- panels ---- */
-int64_t rl_rnn_panel_count(const rl_rnn_kit *kit, const rl_rnn_panels *p) {
-    const int64_t units = p->gates > 1 ? kit->width : kit->width * RL_RNN_WIDE;
+int64_t rl_rnn_panel_count(const rl_rnn_ukernel *ukernel, const rl_rnn_panels *p) {
+    const int64_t units = p->gates > 1 ? ukernel->width : ukernel->width * RL_RNN_WIDE;
     return (p->units + units - 1) / units;
 }
 
@@ -75,12 +75,13 @@ int64_t rl_rnn_panel_count(const rl_rnn_kit *kit, const rl_rnn_panels *p) {
 PACK(float)
 PACK(double)
 
-const void *rl_rnn_packed(rl_call *k, const rl_rnn_kit *kit, const rl_view *w, const rl_rnn_panels *p,
+const void *rl_rnn_packed(rl_call *k, const rl_rnn_ukernel *ukernel, const rl_view *w, const rl_rnn_panels *p,
                           int use) {
     enum { KEY_RNN = 0x2a };
-    const uint64_t key = KEY_RNN << 16 | (unsigned)kit->width << 8 | (unsigned)p->gates << 4 | (unsigned)use;
-    const int64_t panels = rl_rnn_panel_count(kit, p), vectors = p->gates > 1 ? p->gates : RL_RNN_WIDE;
-    const rl_count n = RL_COUNT(panels, vectors, kit->width, p->depth);
+    const uint64_t key =
+        KEY_RNN << 16 | (unsigned)ukernel->width << 8 | (unsigned)p->gates << 4 | (unsigned)use;
+    const int64_t panels = rl_rnn_panel_count(ukernel, p), vectors = p->gates > 1 ? p->gates : RL_RNN_WIDE;
+    const rl_count n = RL_COUNT(panels, vectors, ukernel->width, p->depth);
     const size_t item = (size_t)rl_itemsize(w->dtype);
     void *to = k->svc->packed_find(k, w, key);
     if (to) return to;
@@ -89,9 +90,9 @@ const void *rl_rnn_packed(rl_call *k, const rl_rnn_kit *kit, const rl_view *w, c
     if (!kept) to = k->svc->scratch(k, n, item);
     if (!to) return NULL;
     if (item == sizeof(float))
-        pack_float(to, rl_const_data(w), p, panels, kit->width);
+        pack_float(to, rl_const_data(w), p, panels, ukernel->width);
     else
-        pack_double(to, rl_const_data(w), p, panels, kit->width);
+        pack_double(to, rl_const_data(w), p, panels, ukernel->width);
     if (kept) k->svc->packed_ready(k, w, key);
     return to;
 }
@@ -137,10 +138,10 @@ void rl_rnn_run(rl_call *k, const rl_rnn_plan *plan) {
     double work = 0;
     for (int n = 0; n < plan->n; n++) work += plan->phase[n].work;
     if (r->batch >= k->threads && r->batch) {
-        const int64_t tile = plan->kit->rows, share = (r->batch + k->threads - 1) / k->threads;
+        const int64_t tile = plan->ukernel->rows, share = (r->batch + k->threads - 1) / k->threads;
         const int64_t parts = share < 4 * tile ? 1 : share / (2 * tile);
         c.rows = (share + parts - 1) / parts;
-        const double ns = work * plan->kit->ns * (double)c.rows * (double)r->steps;
+        const double ns = work * plan->ukernel->ns * (double)c.rows * (double)r->steps;
         k->svc->parallel(k, (r->batch + c.rows - 1) / c.rows, ns, run_rows, &c);
         return;
     }
@@ -149,7 +150,7 @@ void rl_rnn_run(rl_call *k, const rl_rnn_plan *plan) {
         for (c.phase = 0; c.phase < plan->n; c.phase++) {
             const int64_t panels = plan->phase[c.phase].panels;
             const double each = plan->phase[c.phase].work * (double)step_rows(r, c.t) / (double)panels;
-            k->svc->parallel(k, panels, each * plan->kit->ns, run_panels, &c);
+            k->svc->parallel(k, panels, each * plan->ukernel->ns, run_panels, &c);
         }
     }
 }
@@ -157,7 +158,7 @@ void rl_rnn_run(rl_call *k, const rl_rnn_plan *plan) {
 /* ---- forward ---- */
 typedef struct {
     rl_rnn r;
-    const rl_rnn_kit *kit;
+    const rl_rnn_ukernel *ukernel;
     int64_t gates; /* of a row */
     const char *x, *bias;
     const void *weights, *projection;
@@ -186,19 +187,19 @@ static void step(const void *ctx, int64_t t, int64_t b0, int64_t b1, int64_t p0,
                                f->hidden ? row_of(f->hidden, b0, n, item) : row_of(f->output, row, n, item),
                            .saved = row_of(f->saved, row, rl_rnn_saved(r->mode) * n, item),
                            .saved_cells = row_of(f->cells, row, n, item)};
-    f->kit->step(&s, p0, p1);
+    f->ukernel->step(&s, p0, p1);
 }
 
 static void project(const void *ctx, int64_t t, int64_t b0, int64_t b1, int64_t p0, int64_t p1) {
     const forward *f = ctx;
     const rl_rnn *r = &f->r;
-    const rl_rnn_product p = {.rows = b1 - b0,
-                              .depth = r->units,
-                              .n = r->out,
-                              .a = row_of(f->hidden, b0, r->units, r->item),
-                              .weights = f->projection,
-                              .c = row_of(f->output, r->at[t] + b0, r->out, r->item)};
-    f->kit->product(&p, p0, p1);
+    const rl_rnn_gemm p = {.rows = b1 - b0,
+                           .depth = r->units,
+                           .n = r->out,
+                           .a = row_of(f->hidden, b0, r->units, r->item),
+                           .weights = f->projection,
+                           .c = row_of(f->output, r->at[t] + b0, r->out, r->item)};
+    f->ukernel->product(&p, p0, p1);
 }
 
 /* the output is the next step's state */
@@ -215,17 +216,17 @@ static bool pack_weights(rl_call *k, forward *f, rl_rnn_panels *narrow, rl_rnn_p
     const rl_rnn *r = &f->r;
     const size_t item = (size_t)r->item;
     *wide = (rl_rnn_panels){r->units, r->out, w->strides[0], w->strides[1], rl_rnn_gates(r->mode)};
-    f->weights = rl_rnn_packed(k, f->kit, w, wide, 0);
+    f->weights = rl_rnn_packed(k, f->ukernel, w, wide, 0);
     if (!p) return f->weights != NULL;
     *narrow = (rl_rnn_panels){r->out, r->units, p->strides[0], p->strides[1], 1};
-    f->projection = rl_rnn_packed(k, f->kit, p, narrow, 0);
+    f->projection = rl_rnn_packed(k, f->ukernel, p, narrow, 0);
     f->hidden = k->svc->scratch(k, RL_COUNT(r->batch, r->units), item);
     return f->weights && f->projection && f->hidden;
 }
 
-rl_status rl_rnn_forward(rl_call *k, const rl_rnn_kit *kit) {
+rl_status rl_rnn_forward(rl_call *k, const rl_rnn_ukernel *ukernel) {
     const rl_view *x = rl_in(k, RL_RNN_GATES), *bias = rl_in(k, RL_RNN_BIAS);
-    forward f = {.kit = kit};
+    forward f = {.ukernel = ukernel};
     rl_rnn_panels narrow = {0}, wide;
     if (!rl_rnn_read(k, &f.r, x, RL_RNN_STATE, RL_RNN_PROJECTION, RL_RNN_SIZES, RL_RNN_MODE)) return RL_FAIL;
     const rl_rnn *r = &f.r;
@@ -241,12 +242,12 @@ rl_status rl_rnn_forward(rl_call *k, const rl_rnn_kit *kit) {
     f.x = rl_rnn_dense(k, x), f.bias = rl_rnn_dense(k, bias);
     if (!f.x || (bias && !f.bias) || !pack_weights(k, &f, &narrow, &wide)) return RL_FAIL;
     const double work = (double)f.gates * (double)r->out + 100.0 * (double)r->units;
-    rl_rnn_plan plan = {.r = r, .kit = kit, .ctx = &f};
+    rl_rnn_plan plan = {.r = r, .ukernel = ukernel, .ctx = &f};
     plan.phase[plan.n].run = step, plan.phase[plan.n].work = work;
-    plan.phase[plan.n++].panels = rl_rnn_panel_count(kit, &wide);
+    plan.phase[plan.n++].panels = rl_rnn_panel_count(ukernel, &wide);
     if (f.projection) {
         plan.phase[plan.n].run = project, plan.phase[plan.n].work = (double)r->units * (double)r->out;
-        plan.phase[plan.n++].panels = rl_rnn_panel_count(kit, &narrow);
+        plan.phase[plan.n++].panels = rl_rnn_panel_count(ukernel, &narrow);
     }
     plan.phase[plan.n].run = keep, plan.phase[plan.n++].panels = 1;
     rl_rnn_run(k, &plan);
@@ -256,7 +257,7 @@ rl_status rl_rnn_forward(rl_call *k, const rl_rnn_kit *kit) {
 /* The gradient of a recurrent layer, step after step from the last: Note [Steps of a layer] in rnn.h. */
 typedef struct {
     rl_rnn r;
-    const rl_rnn_kit *kit;
+    const rl_rnn_ukernel *ukernel;
     int64_t n_gates, n_saved;
     const char *by_output, *by_saved, *by_cells, *state, *cell, *output, *saved, *cells;
     const void *weights, *projection;
@@ -298,14 +299,14 @@ static void gather(const void *ctx, int64_t t, int64_t b0, int64_t b1, int64_t p
                (size_t)(n * r->item));
     }
     if (!g->total) return;
-    const rl_rnn_product p = {.rows = b1 - b0,
-                              .depth = n,
-                              .n = r->units,
-                              .a = at(g->total, r->at[t] + b0, n, r->item),
-                              .weights = g->projection,
-                              .c = at(g->grad, b0, r->units, r->item)};
+    const rl_rnn_gemm p = {.rows = b1 - b0,
+                           .depth = n,
+                           .n = r->units,
+                           .a = at(g->total, r->at[t] + b0, n, r->item),
+                           .weights = g->projection,
+                           .c = at(g->grad, b0, r->units, r->item)};
     const rl_rnn_panels panels = {.units = r->units, .gates = 1};
-    g->kit->product(&p, 0, rl_rnn_panel_count(g->kit, &panels));
+    g->ukernel->product(&p, 0, rl_rnn_panel_count(g->ukernel, &panels));
 }
 
 static void slopes(const void *ctx, int64_t t, int64_t b0, int64_t b1, int64_t p0, int64_t p1) {
@@ -329,7 +330,7 @@ static void slopes(const void *ctx, int64_t t, int64_t b0, int64_t b1, int64_t p
                                  .gates = at(g->gates, row, g->n_gates, item),
                                  .hidden_gates = at(g->hidden_gates, row, g->n_gates, item),
                                  .by_before = at(gru ? g->by_state : g->by_cell, b, n, item)};
-        g->kit->slopes(&s);
+        g->ukernel->slopes(&s);
     }
 }
 
@@ -338,14 +339,14 @@ static void turn(const void *ctx, int64_t t, int64_t b0, int64_t b1, int64_t p0,
     const backward *g = ctx;
     const rl_rnn *r = &g->r;
     const char *from = g->hidden_gates ? g->hidden_gates : g->gates;
-    const rl_rnn_product p = {.rows = b1 - b0,
-                              .depth = g->n_gates,
-                              .n = r->out,
-                              .a = at(from, r->at[t] + b0, g->n_gates, r->item),
-                              .weights = g->weights,
-                              .c = at(g->by_state, b0, r->out, r->item),
-                              .add = r->mode == RL_RNN_GRU};
-    g->kit->product(&p, p0, p1);
+    const rl_rnn_gemm p = {.rows = b1 - b0,
+                           .depth = g->n_gates,
+                           .n = r->out,
+                           .a = at(from, r->at[t] + b0, g->n_gates, r->item),
+                           .weights = g->weights,
+                           .c = at(g->by_state, b0, r->out, r->item),
+                           .add = r->mode == RL_RNN_GRU};
+    g->ukernel->product(&p, p0, p1);
 }
 
 static void begin(char *to, const rl_view *from, const rl_view *like, int item) {
@@ -377,17 +378,17 @@ static bool pack_backward(rl_call *k, backward *g, rl_rnn_panels *wide) {
     const rl_rnn *r = &g->r;
     const size_t item = (size_t)r->item;
     *wide = (rl_rnn_panels){r->out, g->n_gates, w->strides[1], w->strides[0], 1};
-    g->weights = rl_rnn_packed(k, g->kit, w, wide, 1);
+    g->weights = rl_rnn_packed(k, g->ukernel, w, wide, 1);
     g->grad = k->svc->scratch(k, RL_COUNT(r->batch, r->units), item);
     if (!g->weights || !g->grad || !p) return g->weights && g->grad;
     const rl_rnn_panels narrow = {r->units, r->out, p->strides[1], p->strides[0], 1};
-    g->projection = rl_rnn_packed(k, g->kit, p, &narrow, 1);
+    g->projection = rl_rnn_packed(k, g->ukernel, p, &narrow, 1);
     g->total = rl_data(k->out[5], RL_FRESH);
     return g->projection != NULL;
 }
 
-rl_status rl_rnn_backward(rl_call *k, const rl_rnn_kit *kit) {
-    backward g = {.kit = kit};
+rl_status rl_rnn_backward(rl_call *k, const rl_rnn_ukernel *ukernel) {
+    backward g = {.ukernel = ukernel};
     rl_rnn_panels wide;
     if (!rl_rnn_read(k, &g.r, rl_in(k, RL_RNN_BACK_OUTPUT), RL_RNN_BACK_STATE, RL_RNN_BACK_PROJECTION,
                      RL_RNN_BACK_SIZES, RL_RNN_BACK_MODE))
@@ -405,12 +406,12 @@ rl_status rl_rnn_backward(rl_call *k, const rl_rnn_kit *kit) {
     const double product = (double)g.n_gates * (double)r->out;
     const rl_rnn_plan plan = {
         .r = r,
-        .kit = kit,
+        .ukernel = ukernel,
         .ctx = &g,
         .backward = true,
         .n = 2,
         .phase = {{slopes, 1, 100.0 * (double)r->units + (double)(g.total ? r->units * r->out : 0)},
-                  {turn, rl_rnn_panel_count(kit, &wide), product}}};
+                  {turn, rl_rnn_panel_count(ukernel, &wide), product}}};
     rl_rnn_run(k, &plan);
     return RL_OK;
 }

@@ -15,8 +15,8 @@
  * vectors. Rows of steps: Note [Packed rows] in ops/shape/rnn.c. */
 #ifndef RL_KERNELS_SHARED_RNN_H
 #define RL_KERNELS_SHARED_RNN_H
-#include "contract/kernel.h"
-#include "contract/rnn.h"
+#include "kernel_abi/kernel.h"
+#include "kernel_abi/rnn.h"
 
 enum { RL_RNN_WIDE = 4 }; /* vectors of a panel that has no gates */
 
@@ -35,7 +35,7 @@ typedef struct {
     const void *a, *weights;
     void *c;
     bool add;
-} rl_rnn_product;
+} rl_rnn_gemm;
 
 /* One row of a step backward. */
 typedef struct {
@@ -52,12 +52,12 @@ typedef struct {
     int width, rows; /* lanes of a vector; rows of a batch that a tile has */
     double ns;       /* a multiplication and an addition */
     void (*step)(const rl_rnn_step *s, int64_t p0, int64_t p1); /* panels */
-    void (*product)(const rl_rnn_product *p, int64_t p0, int64_t p1);
+    void (*product)(const rl_rnn_gemm *p, int64_t p0, int64_t p1);
     void (*slopes)(const rl_rnn_slopes *s);
-} rl_rnn_kit;
+} rl_rnn_ukernel;
 
-rl_status rl_rnn_forward(rl_call *k, const rl_rnn_kit *kit);
-rl_status rl_rnn_backward(rl_call *k, const rl_rnn_kit *kit);
+rl_status rl_rnn_forward(rl_call *k, const rl_rnn_ukernel *ukernel);
+rl_status rl_rnn_backward(rl_call *k, const rl_rnn_ukernel *ukernel);
 
 /* ---- between the two: rnn.c, rnn.c ---- */
 typedef struct {
@@ -76,16 +76,16 @@ typedef struct {
     int64_t units, depth, unit_step, depth_step;
     int gates;
 } rl_rnn_panels;
-const void *rl_rnn_packed(rl_call *k, const rl_rnn_kit *kit, const rl_view *w, const rl_rnn_panels *p,
+const void *rl_rnn_packed(rl_call *k, const rl_rnn_ukernel *ukernel, const rl_view *w, const rl_rnn_panels *p,
                           int use);
-int64_t rl_rnn_panel_count(const rl_rnn_kit *kit, const rl_rnn_panels *p);
+int64_t rl_rnn_panel_count(const rl_rnn_ukernel *ukernel, const rl_rnn_panels *p);
 
 /* body(run, t, rows b0 to b1, panels p0 to p1) of each phase of each step, in the order that `backward` says
  */
 typedef void (*rl_rnn_phase)(const void *ctx, int64_t t, int64_t b0, int64_t b1, int64_t p0, int64_t p1);
 typedef struct {
     const rl_rnn *r;
-    const rl_rnn_kit *kit;
+    const rl_rnn_ukernel *ukernel;
     const void *ctx;
     bool backward;
     int n;

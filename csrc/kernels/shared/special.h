@@ -7,7 +7,7 @@
  * Programs for Mathematical Functions (Cephes), 1989. */
 #ifndef RL_KERNELS_SHARED_SPECIAL_H
 #define RL_KERNELS_SHARED_SPECIAL_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 #include <math.h>
 
 #ifndef SPECIAL_FN

@@ -6,8 +6,8 @@
 #include "special.h"
 
 /* Row k: the power series of c_k(eta) in https://dlmf.nist.gov/8.12.E9, from exact fractions */
-enum { TEMME_ROWS = 6, TEMME_MOST = 20 };
-SPECIAL_TABLE const double temme[TEMME_ROWS][TEMME_MOST] = {
+enum { TEMME_ROWS = 6, TEMME_MAX = 20 };
+SPECIAL_TABLE const double temme[TEMME_ROWS][TEMME_MAX] = {
     {-0.3333333333333333,    0.08333333333333333,    -0.014814814814814815,   0.0011574074074074073,
      0.0003527336860670194,  -0.0001787551440329218, 3.919263178522438e-05,   -2.185448510679992e-06,
      -1.85406221071516e-06,  8.296711340953087e-07,  -1.7665952736826078e-07, 6.707853543401498e-09,
@@ -50,7 +50,7 @@ SPECIAL_FN double log1p_less(double s) {
 SPECIAL_FN double igamma_uniform(double a, double x, double sign) {
     const double s = (x - a) / a, half = -log1p_less(s), eta = copysign(sqrt(2 * half), s);
     double sum = 0;
-    for (int k = TEMME_ROWS - 1; k >= 0; k--) sum = sum / a + special_series(eta, temme[k], TEMME_MOST);
+    for (int k = TEMME_ROWS - 1; k >= 0; k--) sum = sum / a + special_series(eta, temme[k], TEMME_MAX);
     double rest = exp(-a * half) / sqrt(2 * M_PI * a) * sum;
     return erfc(sign * eta * sqrt(a / 2)) / 2 + sign * rest;
 }

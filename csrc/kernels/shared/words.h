@@ -30,12 +30,12 @@ WORDS_BOTH(_f64, double, )
 #define v_fnma(a, b, c)   V_NAME(word_fma)(-(a), b, c)
 #define v_sqrt(a)         V_NAME(word_sqrt)(a)
 #define v_abs(a)          ((a) < 0 ? -(a) : (a))
-#define v_is_less(a, b)   ((a) < (b))
-#define v_is_equal(a, b)  ((a) == (b))
+#define v_lt(a, b)        ((a) < (b))
+#define v_eq(a, b)        ((a) == (b))
 #define v_unordered(a, b) ((a) != (a) || (b) != (b))
 #define v_max(a, b)       ((a) > (b) ? (a) : (b)) /* b where one is NaN */
 #define v_min(a, b)       ((a) < (b) ? (a) : (b))
-#define v_pick(m, a, b)   ((m) ? (a) : (b))
+#define v_select(m, a, b) ((m) ? (a) : (b))
 #endif
 
 #undef V_NAME

@@ -1,7 +1,7 @@
 /* Activations. */
 #define V_FUNCTIONS "kernels/simd/vmath/math_impl.inc"
-#define V_LINES     "activation_ops.h"
-#include "lines.h"
+#define V_OPS       "activation_ops.h"
+#include "elementwise_compile.h"
 #ifdef RL_SIMD_X86
 #include <math.h>
 
@@ -17,7 +17,7 @@ RL_KERNEL(simd_prelu) {
         slope.shape = shape, slope.strides = strides, slope.ndim = x->ndim;
         operand[1] = &slope;
     }
-    return simd_map_views(k, &line_prelu, operand, numbers);
+    return simd_map_views(k, &op_prelu, operand, numbers);
 }
 
 /* In place, elements that share memory are left to the reference kernel, as are numbers that it refuses. */
@@ -26,12 +26,12 @@ RL_KERNEL(simd_threshold) {
     const double numbers[SIMD_NUMBERS] = {rl_num(k, 1), rl_num(k, 2)};
     for (int i = 0; i < 2; i++)
         if (!(fabs(numbers[i]) <= 65504)) return RL_UNSUPPORTED;
-    return rl_view_expanded(k->out[0]) ? RL_UNSUPPORTED : simd_map(k, &line_threshold, numbers);
+    return rl_view_expanded(k->out[0]) ? RL_UNSUPPORTED : simd_map(k, &op_threshold, numbers);
 }
 
 RL_KERNEL(simd_rrelu) { /* in training each slope is drawn */
     const double numbers[SIMD_NUMBERS] = {(rl_num(k, 1) + rl_num(k, 2)) / 2};
-    return k->arg[3].u.i ? RL_UNSUPPORTED : simd_map(k, &line_leaky_relu, numbers);
+    return k->arg[3].u.i ? RL_UNSUPPORTED : simd_map(k, &op_leaky_relu, numbers);
 }
 
 RL_KERNEL(simd_glu) { /* the first half, times the sigmoid of the other */
@@ -41,17 +41,17 @@ RL_KERNEL(simd_glu) { /* the first half, times the sigmoid of the other */
     half.shape = out->shape, half.numel = out->numel;
     gate = half;
     gate.offset += out->shape[k->attr[0]] * half.strides[k->attr[0]];
-    return simd_map_views(k, &line_glu, (const rl_view *[]){&half, &gate}, numbers);
+    return simd_map_views(k, &op_glu, (const rl_view *[]){&half, &gate}, numbers);
 }
 
 RL_KERNEL(simd_gelu) {
     const double numbers[SIMD_NUMBERS] = {0};
-    return simd_map(k, k->attr[0] ? &line_gelu_tanh : &line_gelu, numbers);
+    return simd_map(k, k->attr[0] ? &op_gelu_tanh : &op_gelu, numbers);
 }
 
 RL_KERNEL(simd_gelu_backward) {
     const double numbers[SIMD_NUMBERS] = {0};
-    return simd_map(k, k->attr[0] ? &line_gelu_tanh_backward : &line_gelu_backward, numbers);
+    return simd_map(k, k->attr[0] ? &op_gelu_tanh_backward : &op_gelu_backward, numbers);
 }
 #else
 #define REFUSES(kernel)                                                                                      \

@@ -1,14 +1,14 @@
-/* Arithmetic of two and three operands, and what a mask chooses. */
+/* Arithmetic of two and three operands, and where(). */
 #define V_FUNCTIONS "kernels/simd/vmath/math_impl.inc"
 #define V_EITHER    "kernels/simd/vmath/remainder_impl.inc"
-#define V_LINES     "arith_ops.h"
-#include "lines.h"
-#include "kernels/shared/walk.h"
+#define V_OPS       "arith_ops.h"
+#include "elementwise_compile.h"
+#include "kernels/shared/strided_iterator.h"
 #ifdef RL_SIMD_X86
 
 /* The factor that the sum takes its second operand times, where the reference kernel would not refuse it. */
 static bool factor_read(const rl_call *k, double *factor) {
-    const rl_slot *alpha = &k->arg[2];
+    const rl_value *alpha = &k->arg[2];
     const int dtype = rl_tensor_arg(k, 0)->dtype;
     *factor = alpha->tag == RL_NONE ? 1 : rl_num(k, 2);
     if (dtype == RL_F16) *factor = rl_from_half(rl_to_half((float)*factor));
@@ -20,7 +20,7 @@ RL_CHOOSER
 RL_KERNEL(simd_add) {
     double numbers[SIMD_NUMBERS] = {0};
     if (!factor_read(k, numbers)) return RL_UNSUPPORTED;
-    return simd_map(k, numbers[0] == 1 ? &line_add : &line_axpy, numbers);
+    return simd_map(k, numbers[0] == 1 ? &op_add : &op_axpy, numbers);
 }
 
 RL_CHOOSER
@@ -28,7 +28,7 @@ RL_KERNEL(simd_sub) {
     double numbers[SIMD_NUMBERS] = {0};
     if (!factor_read(k, numbers)) return RL_UNSUPPORTED;
     numbers[0] = -numbers[0];
-    return simd_map(k, numbers[0] == -1 ? &line_sub : &line_axpy, numbers);
+    return simd_map(k, numbers[0] == -1 ? &op_sub : &op_axpy, numbers);
 }
 
 RL_KERNEL(simd_rsub) { /* other - alpha * input */
@@ -36,12 +36,12 @@ RL_KERNEL(simd_rsub) { /* other - alpha * input */
     const rl_view *swapped[] = {rl_in(k, 1), rl_in(k, 0)};
     if (!factor_read(k, numbers)) return RL_UNSUPPORTED;
     numbers[0] = -numbers[0];
-    return simd_map_views(k, numbers[0] == -1 ? &line_sub : &line_axpy, swapped, numbers);
+    return simd_map_views(k, numbers[0] == -1 ? &op_sub : &op_axpy, swapped, numbers);
 }
 
 RL_CHOOSER
 RL_KERNEL(simd_div) {
-    static const simd_line *const by_mode[] = {&line_div, &line_div_trunc, &line_floor_divide};
+    static const simd_elementwise_op *const by_mode[] = {&op_div, &op_div_trunc, &op_floor_divide};
     const double numbers[SIMD_NUMBERS] = {0};
     const int64_t mode = k->attr[0];
     if (mode == 1 && rl_itemsize(rl_tensor_arg(k, 1)->dtype) < 4)
@@ -50,13 +50,13 @@ RL_KERNEL(simd_div) {
 }
 
 /* ---- powers: exponents that PyTorch serves without pow(), as they are exact or cheaper ---- */
-static const simd_line *special_power(double exponent) {
-    return exponent == 2      ? &line_pow_2
-           : exponent == 3    ? &line_pow_3
-           : exponent == 0.5  ? &line_pow_half
-           : exponent == -0.5 ? &line_pow_minus_half
-           : exponent == -1   ? &line_pow_minus_1
-           : exponent == -2   ? &line_pow_minus_2
+static const simd_elementwise_op *special_power(double exponent) {
+    return exponent == 2      ? &op_pow_2
+           : exponent == 3    ? &op_pow_3
+           : exponent == 0.5  ? &op_pow_half
+           : exponent == -0.5 ? &op_pow_minus_half
+           : exponent == -1   ? &op_pow_minus_1
+           : exponent == -2   ? &op_pow_minus_2
                               : NULL;
 }
 
@@ -75,42 +75,42 @@ RL_CHOOSER
 RL_KERNEL(simd_pow) {
     const rl_view *x = rl_in(k, 0), *exponent = rl_in(k, 1);
     const double numbers[SIMD_NUMBERS] = {0};
-    const simd_line *special = NULL;
+    const simd_elementwise_op *special = NULL;
     double value;
     if (exponent->ndim == 0 && x->ndim) {
         if (!power_read(exponent, &value)) return RL_UNSUPPORTED;
         special = special_power(value);
     }
-    return simd_map(k, special ? special : &line_pow, numbers);
+    return simd_map(k, special ? special : &op_pow, numbers);
 }
 
 /* ---- by the bits of a float32 ---- */
 RL_CHOOSER
 RL_KERNEL(simd_nextafter) {
     const double numbers[SIMD_NUMBERS] = {0};
-    return rl_tensor_arg(k, 0)->dtype == RL_F32 ? simd_map(k, &line_nextafter, numbers) : RL_UNSUPPORTED;
+    return rl_tensor_arg(k, 0)->dtype == RL_F32 ? simd_map(k, &op_nextafter, numbers) : RL_UNSUPPORTED;
 }
 
 RL_CHOOSER
 RL_KERNEL(simd_lerp) {
     const rl_view *weight = rl_in(k, 2);
     double numbers[SIMD_NUMBERS] = {0};
-    if (weight && weight->ndim) return simd_map(k, &line_lerp, numbers);
+    if (weight && weight->ndim) return simd_map(k, &op_lerp, numbers);
     if (weight && weight->dtype != RL_F32) return RL_UNSUPPORTED;
     numbers[0] = weight ? (double)*(const float *)rl_const_data(weight) : rl_num(k, 2);
-    return simd_map(k, &line_lerp_by, numbers);
+    return simd_map(k, &op_lerp_by, numbers);
 }
 
 /* ---- are two whole tensors the same? ---- */
 typedef struct {
-    simd_strip differ;
-    simd_mover mover;
+    simd_inner_loop differ;
+    simd_cast_copy cast_copy;
     int found;
 } equal_job;
 
-static void equal_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void equal_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     equal_job *j = (equal_job *)ctx;
-    const int64_t item = j->mover.to_item;
+    const int64_t item = j->cast_copy.to_item;
     const double numbers[SIMD_NUMBERS] = {0};
     _Alignas(64) char room[2][SIMD_BLOCK * 8];
     uint8_t truth[SIMD_BLOCK];
@@ -120,7 +120,7 @@ static void equal_strip(char *const *p, const int64_t *step, int64_t n, const vo
         for (int i = 0; i < 2; i++) {
             from[i] = p[i] + at * step[i];
             if (step[i] == item) continue;
-            simd_move(&j->mover, room[i], item, from[i], step[i], count);
+            simd_cast_copy_run(&j->cast_copy, room[i], item, from[i], step[i], count);
             from[i] = room[i];
         }
         j->differ(truth, from, count, numbers);
@@ -132,16 +132,16 @@ RL_KERNEL(simd_equal) { /* attr[0]: the shapes are */
     const rl_view *a = rl_in(k, 0), *b = rl_in(k, 1);
     const int wide = (k->svc->isa & RL_ISA_AVX512) != 0;
     if (!(k->svc->isa & RL_ISA_AVX2) || !k->attr[0] || a->dtype != b->dtype || a->dtype >= SIMD_DTYPES ||
-        a->numel == 0 || !line_ne.strip[wide][a->dtype])
+        a->numel == 0 || !op_ne.loop[wide][a->dtype])
         return RL_UNSUPPORTED;
-    equal_job j = {.differ = line_ne.strip[wide][a->dtype],
-                   .mover = simd_mover_between(k, a->dtype, a->dtype)};
-    rl_walk w;
-    rl_walk_begin(&w, a, RL_READ);
-    rl_walk_add(&w, b);
-    rl_walk_sort(&w, 0);
-    rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, 0.15, equal_strip, &j);
+    equal_job j = {.differ = op_ne.loop[wide][a->dtype],
+                   .cast_copy = simd_cast_copy_between(k, a->dtype, a->dtype)};
+    rl_iter w;
+    rl_iter_begin(&w, a, RL_READ);
+    rl_iter_add(&w, b);
+    rl_iter_sort(&w, 0);
+    rl_iter_merge(&w);
+    rl_iter_parallel(k, &w, 0.15, equal_loop, &j);
     *(uint8_t *)rl_data(k->out[0], RL_WRITE) = !j.found;
     return RL_OK;
 }
@@ -156,23 +156,23 @@ RL_KERNEL(simd_equal) { /* attr[0]: the shapes are */
 #include "arith_choose_impl.inc"
 
 rl_status simd_choose(rl_call *k, const rl_view *mask, const rl_view *yes, const rl_view *no) {
-    static const simd_line line = {
-        .operands = 3, .masked = true, .ns = 0.3, .strip = {{CHOOSE_TABLE(_avx2)}, {CHOOSE_TABLE(_avx512)}}};
+    static const simd_elementwise_op op = {
+        .operands = 3, .masked = true, .ns = 0.3, .loop = {{CHOOSE_TABLE(_avx2)}, {CHOOSE_TABLE(_avx512)}}};
     const rl_view *operand[] = {mask, yes, no};
     const double numbers[SIMD_NUMBERS] = {0};
-    return simd_map_views(k, &line, operand, numbers);
+    return simd_map_views(k, &op, operand, numbers);
 }
 
 RL_CHOOSER
 rl_status simd_choose_number(rl_call *k, const rl_view *mask, float yes, const rl_view *no) {
-    static const simd_line line = {
+    static const simd_elementwise_op op = {
         .operands = 2,
         .masked = true,
         .ns = 0.3,
-        .strip = {{[RL_I32] = choose_number_I32_avx2}, {[RL_I32] = choose_number_I32_avx512}}};
+        .loop = {{[RL_I32] = choose_number_I32_avx2}, {[RL_I32] = choose_number_I32_avx512}}};
     const rl_view *operand[] = {mask, no};
     const double numbers[SIMD_NUMBERS] = {(double)(int32_t)rl_float_bits(yes)};
-    return no->dtype == RL_F32 ? simd_map_views(k, &line, operand, numbers) : RL_UNSUPPORTED;
+    return no->dtype == RL_F32 ? simd_map_views(k, &op, operand, numbers) : RL_UNSUPPORTED;
 }
 
 RL_KERNEL(simd_where) {

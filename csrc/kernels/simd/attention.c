@@ -25,14 +25,14 @@
 #include "kernels/simd/vmath/wide_impl.inc"
 #include "attention_impl.inc"
 
-static const attention_kit *kit_of(const rl_call *k, bool doubles) {
-    static const attention_kit *const kits[2][2] = {
-        {&attention_rows_kit_avx2, &attention_rows_kit_avx512},
-        {&attention_rows_kit_avx2_f64, &attention_rows_kit_avx512_f64}};
-    return kits[doubles][(k->svc->isa & RL_ISA_AVX512) != 0];
+static const attention_ukernel *ukernel_of(const rl_call *k, bool doubles) {
+    static const attention_ukernel *const ukernels[2][2] = {
+        {&attention_rows_ukernel_avx2, &attention_rows_ukernel_avx512},
+        {&attention_rows_ukernel_avx2_f64, &attention_rows_ukernel_avx512_f64}};
+    return ukernels[doubles][(k->svc->isa & RL_ISA_AVX512) != 0];
 }
 #else
-static const attention_kit *kit_of(const rl_call *k, bool doubles) {
+static const attention_ukernel *ukernel_of(const rl_call *k, bool doubles) {
     (void)k, (void)doubles;
     return NULL;
 }
@@ -42,15 +42,15 @@ bool rl_attention_begin(const rl_call *k, attention_job *j, int at, int rest) {
     const rl_view *q = rl_in(k, at);
     const bool doubles = q->dtype == RL_F64;
     const int inner = doubles ? RL_F64 : RL_F32;
-    *j = (attention_job){.a = rl_attention_of(k, at, rest), .gemm = rl_gemm_kit_get(k, inner)};
+    *j = (attention_job){.a = rl_attention_of(k, at, rest), .gemm = rl_gemm_ukernel_get(k, inner)};
     const rl_attention *a = &j->a;
     if (!j->gemm || a->batches == 0 || a->rows == 0 || a->keys == 0 || a->width == 0 || a->wide == 0)
         return false;
-    j->kit = kit_of(k, doubles);
+    j->ukernel = ukernel_of(k, doubles);
     j->size = rl_itemsize(inner), j->item = rl_itemsize(q->dtype);
-    j->in = simd_mover_between(k, inner, q->dtype);
-    j->out = simd_mover_between(k, q->dtype, inner);
-    if (a->mask) j->mask_in = simd_mover_between(k, inner, a->mask->dtype);
+    j->in = simd_cast_copy_between(k, inner, q->dtype);
+    j->out = simd_cast_copy_between(k, q->dtype, inner);
+    if (a->mask) j->mask_in = simd_cast_copy_between(k, inner, a->mask->dtype);
     return true;
 }
 
@@ -81,8 +81,8 @@ attention_matrix rl_attention_load(const attention_job *j, const rl_view *v, int
     const char *from = rl_attention_at(&j->a, v, 2, batch, RL_READ) + i0 * stride[0] * j->item;
     if (!rl_attention_moves(j, v)) return (attention_matrix){from, stride[0]};
     for (int64_t i = 0; i < i1 - i0; i++)
-        simd_move(&j->in, room + i * width * j->size, j->size, from + i * stride[0] * j->item,
-                  stride[1] * j->item, width);
+        simd_cast_copy_run(&j->in, room + i * width * j->size, j->size, from + i * stride[0] * j->item,
+                           stride[1] * j->item, width);
     return (attention_matrix){room, width};
 }
 
@@ -93,7 +93,7 @@ void rl_attention_panels(const attention_job *j, const rl_view *v, int64_t batch
     for (; i0 < i1; i0 += nr, to += nr * width * j->size) {
         rl_gemm_pack(&j->in, (int)j->size, to, nr, from + i0 * stride[0] * j->item, stride[0], stride[1],
                      simd_min(nr, i1 - i0), width);
-        if (by != 1) j->kit->scale(to, nr * width, by);
+        if (by != 1) j->ukernel->scale(to, nr * width, by);
     }
 }
 
@@ -101,7 +101,7 @@ void rl_attention_store(const attention_job *j, const rl_view *v, int64_t batch,
                         const void *from) {
     const int64_t *stride = v->strides + v->ndim - 2;
     char *to = rl_attention_at(&j->a, v, 2, batch, RL_WRITE) + i * stride[0] * j->item;
-    simd_move(&j->out, to, stride[1] * j->item, from, j->size, v->shape[v->ndim - 1]);
+    simd_cast_copy_run(&j->out, to, stride[1] * j->item, from, j->size, v->shape[v->ndim - 1]);
 }
 
 void rl_attention_mask_set(const attention_job *j, attention_rows *s, int64_t batch, int64_t i0, int64_t j0,
@@ -114,7 +114,7 @@ void rl_attention_mask_set(const attention_job *j, attention_rows *s, int64_t ba
     s->mask_in = &j->mask_in, s->mask_room = room, s->truth = a->mask->dtype == RL_BOOL;
 }
 
-void rl_attention_multiply(const attention_job *j, attention_product p) {
+void rl_attention_multiply(const attention_job *j, attention_gemm p) {
     const int64_t nr = j->gemm->nr;
     rl_panel panel = {.rows = p.rows, .k = p.k, .add = p.add, .a = p.a, .a_row = p.a_row, .a_col = p.a_col};
     panel.a_strip = j->gemm->mr * p.a_row, panel.b_step = p.b_row, panel.c_step = p.c_row;

@@ -28,7 +28,7 @@ typedef struct {
     void *scores;
     const char *mask; /* or NULL */
     int64_t mask_row, mask_col;
-    const simd_mover *mask_in;
+    const simd_cast_copy *mask_in;
     void *mask_room; /* of a row */
     bool truth;      /* a boolean mask */
     void *most, *total,
@@ -44,15 +44,15 @@ typedef struct {
     void (*scale)(void *to, int64_t n, double by);
     double (*dot)(const void *a, const void *b, int64_t n);
     void (*add)(void *to, const void *from, int64_t n);
-} attention_kit;
+} attention_ukernel;
 
 enum { ATTENTION_BLOCK = 96, ATTENTION_PAD = 16, ATTENTION_ROOMS = 2 };
 enum { ATTENTION_PARTS = ATTENTION_ROOMS * RL_MAX_PARTS };
 typedef struct {
     rl_attention a;
-    const attention_kit *kit;
-    const rl_gemm_kit *gemm;
-    simd_mover in, out, mask_in;
+    const attention_ukernel *ukernel;
+    const rl_gemm_ukernel *gemm;
+    simd_cast_copy in, out, mask_in;
     int64_t size, item; /* bytes of an element that is computed with, and of an argument's */
     int64_t block;      /* keys of a block */
     int64_t chunk, chunks;
@@ -90,7 +90,7 @@ static inline const void *attention_mask(const attention_rows *s, int64_t r) {
     const char *from = s->mask + r * s->mask_row;
     if (!s->mask_in->convert && s->mask_col == s->mask_in->from_item) return from;
     if (s->mask_row || r == 0)
-        simd_move(s->mask_in, s->mask_room, s->mask_in->to_item, from, s->mask_col, s->keys);
+        simd_cast_copy_run(s->mask_in, s->mask_room, s->mask_in->to_item, from, s->mask_col, s->keys);
     return s->mask_room;
 }
 
@@ -102,6 +102,6 @@ typedef struct {
     char *c;
     int64_t c_row;
     bool add;
-} attention_product;
-void rl_attention_multiply(const attention_job *j, attention_product p);
+} attention_gemm;
+void rl_attention_multiply(const attention_job *j, attention_gemm p);
 #endif

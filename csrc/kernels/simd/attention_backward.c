@@ -2,7 +2,7 @@
 #include "attention.h"
 #include "common.h"
 
-enum { KEYS = 256, TASKS = 16, CHUNK_LEAST = 2 * KEYS };
+enum { KEYS = 256, TASKS = 16, MIN_CHUNK = 2 * KEYS };
 enum {
     MASK,
     SCORES,
@@ -25,7 +25,7 @@ static const double SLOPE_NS = 1.2; /* a weight that is found again, and its gra
 typedef struct {
     attention_job j;
     const rl_view *grad, *out, *lse, *made[3];
-    simd_mover lse_in;
+    simd_cast_copy lse_in;
     char *sums; /* gradients of queries of each chunk, or NULL: they are added up where they belong */
 } back_job;
 
@@ -37,11 +37,11 @@ static void rows_begin(const back_job *f, int64_t batch, int thread) {
     char *mean = attention_part(j, thread, MEAN), *grad_row = attention_part(j, thread, GRAD_ROW);
     char *out_row = attention_part(j, thread, OUT_ROW);
     const char *lse = rl_attention_at(&j->a, f->lse, 1, batch, RL_READ);
-    simd_move(&f->lse_in, attention_part(j, thread, LSE), size, lse, stride * item, n);
+    simd_cast_copy_run(&f->lse_in, attention_part(j, thread, LSE), size, lse, stride * item, n);
     for (int64_t i = 0; i < n; i++) {
         const attention_matrix g = rl_attention_load(j, f->grad, batch, i, i + 1, grad_row);
         const attention_matrix o = rl_attention_load(j, f->out, batch, i, i + 1, out_row);
-        const double sum = j->kit->dot(g.at, o.at, wide);
+        const double sum = j->ukernel->dot(g.at, o.at, wide);
         if (size == 4)
             ((float *)mean)[i] = (float)sum;
         else
@@ -58,10 +58,9 @@ typedef struct {
 } place;
 
 /* c (keys x width) += a' (rows x keys)' b, from row `skip` on */
-static void add_turned(const attention_job *j, const attention_rows *s, int64_t skip, const char *a,
-                       attention_matrix b, int64_t width, char *c) {
-    attention_product p = {
-        .rows = s->keys, .k = s->rows - skip, .cols = width, .a_row = 1, .a_col = s->pitch};
+static void add_transposed(const attention_job *j, const attention_rows *s, int64_t skip, const char *a,
+                           attention_matrix b, int64_t width, char *c) {
+    attention_gemm p = {.rows = s->keys, .k = s->rows - skip, .cols = width, .a_row = 1, .a_col = s->pitch};
     p.a = a + skip * s->pitch * j->size, p.b = b.at + skip * b.row * j->size, p.b_row = b.row;
     p.b_panel = j->gemm->nr, p.c = c, p.c_row = width, p.add = true;
     rl_attention_multiply(j, p);
@@ -73,7 +72,7 @@ static void multiply_panels(const attention_job *j, const attention_rows *s, int
     const int64_t nr = j->gemm->nr, mr = j->gemm->mr;
     for (int64_t c = 0; c < s->keys; c += nr) {
         const int64_t skip = simd_min(s->rows, simd_max(0, c - seen + 1) / mr * mr);
-        attention_product p = {.rows = s->rows - skip, .k = width, .cols = simd_min(nr, s->keys - c)};
+        attention_gemm p = {.rows = s->rows - skip, .k = width, .cols = simd_min(nr, s->keys - c)};
         p.a = a.at + skip * a.row * j->size, p.a_row = a.row, p.a_col = 1;
         p.b = panels + c * width * j->size, p.b_row = nr;
         p.c = to + (skip * s->pitch + c) * j->size, p.c_row = s->pitch;
@@ -101,21 +100,21 @@ static void block(const back_job *f, const place *at, int64_t i0, int64_t i1) {
     multiply_panels(j, &s, seen, q, a->width, attention_part(j, thread, KEY_PANELS), s.scores);
     multiply_panels(j, &s, seen, g, a->wide, attention_part(j, thread, VALUE_PANELS), s.sums);
     rl_attention_mask_set(j, &s, at->batch, i0, at->j0, attention_part(j, thread, MASK));
-    j->kit->slopes(&s);
-    add_turned(j, &s, skip, s.scores, g, a->wide, attention_part(j, thread, BY_VALUE));
-    add_turned(j, &s, skip, s.sums, q, a->width, attention_part(j, thread, BY_KEY));
-    rl_attention_multiply(j, (attention_product){.rows = s.rows - skip,
-                                                 .k = s.keys,
-                                                 .cols = a->width,
-                                                 .a = (char *)s.sums + skip * s.pitch * j->size,
-                                                 .a_row = s.pitch,
-                                                 .a_col = 1,
-                                                 .b = at->rows.at,
-                                                 .b_row = at->rows.row,
-                                                 .b_panel = j->gemm->nr,
-                                                 .c = at->to + (i0 + skip) * at->to_row * j->size,
-                                                 .c_row = at->to_row,
-                                                 .add = true});
+    j->ukernel->slopes(&s);
+    add_transposed(j, &s, skip, s.scores, g, a->wide, attention_part(j, thread, BY_VALUE));
+    add_transposed(j, &s, skip, s.sums, q, a->width, attention_part(j, thread, BY_KEY));
+    rl_attention_multiply(j, (attention_gemm){.rows = s.rows - skip,
+                                              .k = s.keys,
+                                              .cols = a->width,
+                                              .a = (char *)s.sums + skip * s.pitch * j->size,
+                                              .a_row = s.pitch,
+                                              .a_col = 1,
+                                              .b = at->rows.at,
+                                              .b_row = at->rows.row,
+                                              .b_panel = j->gemm->nr,
+                                              .c = at->to + (i0 + skip) * at->to_row * j->size,
+                                              .c_row = at->to_row,
+                                              .add = true});
 }
 
 static void block_of_keys(const back_job *f, place *at) {
@@ -169,7 +168,7 @@ static void gather(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t at = begin; at < end; at++) {
         const int64_t batch = at / rows, i = at % rows;
         char *sum = f->sums + (batch * j->chunks * rows + i) * line;
-        for (int64_t c = 1; c < j->chunks; c++) j->kit->add(sum, sum + c * rows * line, j->a.width);
+        for (int64_t c = 1; c < j->chunks; c++) j->ukernel->add(sum, sum + c * rows * line, j->a.width);
         rl_attention_store(j, f->made[0], batch, i, sum);
     }
 }
@@ -183,11 +182,11 @@ RL_KERNEL(simd_attention_back) {
     attention_job *j = &f.j;
     if (!rl_attention_begin(k, j, 1, 7)) return RL_UNSUPPORTED;
     const rl_attention *a = &j->a;
-    f.lse_in = simd_mover_between(k, a->query->dtype == RL_F64 ? RL_F64 : RL_F32, f.lse->dtype);
+    f.lse_in = simd_cast_copy_between(k, a->query->dtype == RL_F64 ? RL_F64 : RL_F32, f.lse->dtype);
     const int64_t rows = simd_min(ATTENTION_BLOCK, a->rows), nr = j->gemm->nr;
     j->block = simd_min(KEYS, a->keys);
     const int64_t panels = simd_ceil_div(j->block, nr), pitch = j->block + ATTENTION_PAD;
-    j->chunks = simd_max(1, simd_min(TASKS / a->batches, a->keys / CHUNK_LEAST));
+    j->chunks = simd_max(1, simd_min(TASKS / a->batches, a->keys / MIN_CHUNK));
     j->chunk = simd_ceil_div(simd_ceil_div(a->keys, j->chunks), KEYS) * KEYS;
     j->chunks = simd_ceil_div(a->keys, j->chunk);
     const rl_count parts[PARTS] = {

@@ -10,7 +10,7 @@ static const double WEIGHT_NS = 0.8; /* a score that becomes a weight */
 typedef struct {
     attention_job j;
     const rl_view *out, *lse;
-    rl_thin_body dots, rows;
+    rl_gemv_body dots, rows;
 } forward_job;
 
 /* ---- rows of a batch: from i0 on, at `r` of a thread's parts ---- */
@@ -33,7 +33,7 @@ static void rows_end(const forward_job *f, int thread, int64_t batch, int64_t i0
     char *lse = (char *)rl_data(f->lse, RL_WRITE) + (batch * j->a.rows + i0) * j->size;
     attention_rows s = {.rows = rows, .wide = wide, .sums = sums};
     s.most = attention_part(j, thread, MOST), s.total = attention_part(j, thread, TOTAL);
-    j->kit->end(&s, moves ? sums : to + i0 * stride[0] * j->size, moves ? wide : stride[0], lse);
+    j->ukernel->end(&s, moves ? sums : to + i0 * stride[0] * j->size, moves ? wide : stride[0], lse);
     for (int64_t i = 0; moves && i < rows; i++)
         rl_attention_store(j, f->out, batch, i0 + i, sums + i * wide * j->size);
 }
@@ -59,7 +59,7 @@ static void block(const forward_job *f, const place *at, int64_t r0, int64_t r1)
     s.first = a->causal ? seen : keys;
     for (int64_t c = 0; c < keys; c += nr) {
         const int64_t skip = cut ? simd_max(0, c - seen + 1) / j->gemm->mr * j->gemm->mr : 0;
-        attention_product p = {.rows = s.rows - skip, .k = a->width, .cols = simd_min(nr, keys - c)};
+        attention_gemm p = {.rows = s.rows - skip, .k = a->width, .cols = simd_min(nr, keys - c)};
         p.a = at->queries.at + (r0 + skip) * at->queries.row * size, p.a_row = at->queries.row, p.a_col = 1;
         p.b = attention_part(j, at->thread, PANELS) + c * a->width * size, p.b_row = nr;
         p.c = scores + (skip * s.pitch + c) * size, p.c_row = s.pitch;
@@ -69,22 +69,22 @@ static void block(const forward_job *f, const place *at, int64_t r0, int64_t r1)
     s.total = attention_part(j, at->thread, TOTAL) + r0 * size;
     s.sums = sums + r0 * wide * size, s.wide = wide;
     rl_attention_mask_set(j, &s, at->batch, at->i0 + r0, at->j0, attention_part(j, at->thread, MASK));
-    j->kit->weigh(&s);
+    j->ukernel->weigh(&s);
     for (int64_t r = 0, step = cut ? STEP : s.rows; r < s.rows; r += step) {
         const int64_t rows = simd_min(step, s.rows - r), k = cut ? simd_min(keys, seen + r + rows - 1) : keys;
         if (k <= 0) continue;
-        rl_attention_multiply(j, (attention_product){.rows = rows,
-                                                     .k = k,
-                                                     .cols = wide,
-                                                     .a = scores + r * s.pitch * size,
-                                                     .a_row = s.pitch,
-                                                     .a_col = 1,
-                                                     .b = at->values.at,
-                                                     .b_row = at->values.row,
-                                                     .b_panel = nr,
-                                                     .c = (char *)s.sums + r * wide * size,
-                                                     .c_row = wide,
-                                                     .add = true});
+        rl_attention_multiply(j, (attention_gemm){.rows = rows,
+                                                  .k = k,
+                                                  .cols = wide,
+                                                  .a = scores + r * s.pitch * size,
+                                                  .a_row = s.pitch,
+                                                  .a_col = 1,
+                                                  .b = at->values.at,
+                                                  .b_row = at->values.row,
+                                                  .b_panel = nr,
+                                                  .c = (char *)s.sums + r * wide * size,
+                                                  .c_row = wide,
+                                                  .add = true});
     }
 }
 
@@ -158,14 +158,14 @@ static void few(void *ctx, int64_t begin, int64_t end, int thread) {
         for (int64_t i = 0; i < a->rows; i++) {
             char *row = queries + i * a->width * j->size;
             if (q.at != queries) memcpy(row, q.at + i * q.row * j->size, (size_t)(a->width * j->size));
-            j->kit->scale(row, a->width, a->scale);
+            j->ukernel->scale(row, a->width, a->scale);
         }
-        rl_thin t = {
+        rl_gemv t = {
             .rows = a->rows, .k = a->width, .x = queries, .x_row = a->width, .c = scores, .c_row = s.pitch};
         t.c_col = 1, t.w = rl_attention_at(a, key, 2, batch, RL_READ), t.w_row = key->strides[key->ndim - 2];
         f->dots(&t, 0, j->block);
         rl_attention_mask_set(j, &s, batch, 0, 0, attention_part(j, thread, MASK));
-        j->kit->weigh(&s);
+        j->ukernel->weigh(&s);
         t.k = j->block, t.x = scores, t.x_row = s.pitch, t.c = s.sums, t.c_row = a->wide;
         t.w = rl_attention_at(a, value, 2, batch, RL_READ), t.w_row = value->strides[value->ndim - 2];
         f->rows(&t, 0, a->wide);
@@ -185,8 +185,8 @@ RL_KERNEL(simd_attention_few) {
     if (!rl_attention_begin(k, j, 0, 4) || j->a.rows > RL_GEMM_FEW) return RL_UNSUPPORTED;
     const rl_attention *a = &j->a;
     if (!has_dense_rows(a->key) || !has_dense_rows(a->value)) return RL_UNSUPPORTED;
-    f.dots = rl_thin_body_get(rl_thin_body_of(k, dtype, true));
-    f.rows = rl_thin_body_get(rl_thin_body_of(k, dtype, false));
+    f.dots = rl_gemv_body_get(rl_gemv_body_of(k, dtype, true));
+    f.rows = rl_gemv_body_get(rl_gemv_body_of(k, dtype, false));
     j->block = rl_attention_seen(a, a->rows - 1);
     const rl_count parts[MASK + 1] = {
         [QUERIES] = RL_COUNT(a->rows, a->width),

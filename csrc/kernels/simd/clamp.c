@@ -1,6 +1,6 @@
 /* Limits. */
-#define V_LINES "clamp_ops.h"
-#include "lines.h"
+#define V_OPS "clamp_ops.h"
+#include "elementwise_compile.h"
 #ifdef RL_SIMD_X86
 #include <math.h>
 
@@ -17,7 +17,7 @@ static rl_status clamp_run(rl_call *k, int low, int high) { /* the arguments of 
     double bounds[SIMD_NUMBERS] = {-INFINITY, INFINITY};
     if (low && !bound_read(k, low, &bounds[0])) return RL_UNSUPPORTED;
     if (high && !bound_read(k, high, &bounds[1])) return RL_UNSUPPORTED;
-    return simd_map(k, &line_limit, bounds);
+    return simd_map(k, &op_limit, bounds);
 }
 RL_KERNEL(simd_clamp) {
     return clamp_run(k, 1, 2);
@@ -32,7 +32,7 @@ RL_KERNEL(simd_clamp_max) {
 static rl_status limit_run(rl_call *k, const rl_view *low, const rl_view *high) {
     const double numbers[SIMD_NUMBERS] = {0};
     const rl_view *operand[] = {rl_in(k, 0), low ? low : high, high};
-    return simd_map_views(k, low && high ? &line_between : low ? &line_above : &line_below, operand, numbers);
+    return simd_map_views(k, low && high ? &op_between : low ? &op_above : &op_below, operand, numbers);
 }
 RL_KERNEL(simd_clamp_tensor) {
     return limit_run(k, rl_in(k, 1), rl_in(k, 2));

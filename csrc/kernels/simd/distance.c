@@ -42,7 +42,7 @@ typedef struct {
 typedef void (*body)(void *, int64_t, int64_t, int);
 #define OF(name, isa)                                                                                        \
     [RL_P_SUM] = name##_RL_P_SUM##isa, [RL_P_SQUARE] = name##_RL_P_SQUARE##isa,                              \
-    [RL_P_MOST] = name##_RL_P_MOST##isa
+    [RL_P_LINF] = name##_RL_P_LINF##isa
 #define POWER_OF(name, isa) [RL_P_POWER] = name##_RL_P_POWER##isa
 #define COUNT_OF(name, isa) [RL_P_COUNT] = name##_RL_P_COUNT##isa
 #define TASKS_OF(isa)       OF(distance_tasks, isa), COUNT_OF(distance_tasks, isa)

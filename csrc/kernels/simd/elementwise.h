@@ -1,13 +1,13 @@
-/* Element-wise kernels in vectors. */
+/* Elementwise kernels in vectors. */
 #ifndef RL_KERNELS_SIMD_ELEMENTWISE_H
 #define RL_KERNELS_SIMD_ELEMENTWISE_H
-#include "moves.h"
+#include "cast_copy.h"
 
-/* Note [Lines]
+/* Note [Elementwise ops]
  * An element-wise kernel is one line of arithmetic on vectors, in a family's file of lines
  * (activation_ops.h):
  *
- *   V_FLOATS(leaky_relu, 0.15, 1, KEEP, (rl_num(k, 1)), v_pick(v_is_less(v_zero(), a), a, v_mul(a, s0)))
+ *   V_FLOATS(leaky_relu, 0.15, 1, KEEP, (rl_num(k, 1)), v_select(v_lt(v_zero(), a), a, v_mul(a, s0)))
  *     │      │           │     │  │     │               └ of the operands a, b, c, d, e and the numbers
  *     │      │           │     │  │     └ s0, s1, s2, read from the call
  *     │      │           │     │  └ what it answers with: KEEP the dtype, or the TRUTH
@@ -20,34 +20,34 @@
  * makes vectors of V_EVERY      bool as well, by another one: the operands are 0 or 1
  *
  * V_PART(FLOATS, name, ns, operands, answer, expression) has no kernel of its own: one in the family's file
- * calls simd_map with line_<name>. kernels/simd/lines.h compiles the lines; simd_map finds the vectors:
- * operands are stretched to the shape of the result, of any strides, and a block of what does not lie side by
- * side goes through a buffer. */
+ * calls simd_map with line_<name>. kernels/simd/elementwise_compile.h compiles the lines; simd_map finds the
+ * vectors: operands are stretched to the shape of the result, of any strides, and a block of what does not
+ * lie side by side goes through a buffer. */
 enum { SIMD_OPERANDS = 5, SIMD_NUMBERS = 3, SIMD_BLOCK = 512, SIMD_DTYPES = RL_BF16 + 1 };
 typedef enum { SIMD_KEEP, SIMD_TRUTH } simd_answer;
 /* n elements, side by side, of the dtype that it is for; it may write where it reads */
-typedef void (*simd_strip)(void *to, const void *const *from, int64_t n, const void *numbers);
+typedef void (*simd_inner_loop)(void *to, const void *const *from, int64_t n, const void *numbers);
 typedef struct {
     int operands;
     simd_answer answer;
     bool masked; /* the first operand is bool, the others are only moved: strips by the integer of their size
                   */
     double ns;
-    simd_strip strip[2][SIMD_DTYPES]; /* for AVX2 and AVX-512, by dtype */
-} simd_line;
+    simd_inner_loop loop[2][SIMD_DTYPES]; /* for AVX2 and AVX-512, by dtype */
+} simd_elementwise_op;
 
-/* out[0] = line(arguments 0, 1, ...). Refuses dtypes that the line is not for. */
-rl_status simd_map(rl_call *k, const simd_line *line, const double *numbers);
+/* out[0] = op(arguments 0, 1, ...). Refuses dtypes that the op is not for. */
+rl_status simd_map(rl_call *k, const simd_elementwise_op *op, const double *numbers);
 /* The same of operands that are not the first arguments; one that is NULL is 1 everywhere. */
-rl_status simd_map_views(rl_call *k, const simd_line *line, const rl_view *const *operand,
+rl_status simd_map_views(rl_call *k, const simd_elementwise_op *op, const rl_view *const *operand,
                          const double *numbers);
-/* What the line answers, added up over all places that the first two operands (or the only one) stretch to.
+/* The results of the op, added up over all elements that the first two operands (or the only one) stretch to.
  */
 typedef struct {
     double sum;
     int64_t places;
 } simd_total;
-rl_status simd_map_total(rl_call *k, const simd_line *line, const rl_view *const *operand,
+rl_status simd_map_total(rl_call *k, const simd_elementwise_op *op, const rl_view *const *operand,
                          const double *numbers, simd_total *total);
 /* out[0] = mask ? yes : no; of the float `yes` (kernels/simd/arith.c) */
 rl_status simd_choose(rl_call *k, const rl_view *mask, const rl_view *yes, const rl_view *no);

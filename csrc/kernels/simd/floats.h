@@ -1,8 +1,8 @@
-/* Arguments and results of half precision as blocks of float32, for kernels that compute in that. */
+/* Half-precision arguments and results as blocks of float32, for kernels that compute in float32. */
 #ifndef RL_KERNELS_SIMD_FLOATS_H
 #define RL_KERNELS_SIMD_FLOATS_H
 #include "common.h"
-#include "moves.h"
+#include "cast_copy.h"
 
 /* Is it absent, or float32, bfloat16 or float16? */
 static inline bool simd_is_floats(const rl_view *v) {
@@ -23,24 +23,24 @@ void simd_block_put(rl_call *k, const rl_view *out, const void *from, int dtype)
 rl_status simd_results_begin(rl_call *k, int first, float **to);
 rl_status simd_results_end(rl_call *k, int first, float *const *to);
 
-/* Note [Strips]
- * Large halves that lie side by side are computed with a few rows at a time: a thread makes float32 of them
- * in a buffer of its own, which stays in its cache, so that no memory is read or written but theirs. */
+/* Note [Rows of halves]
+ * A kernel computes on large contiguous half tensors a few rows at a time: each thread converts its rows to
+ * float32 in a buffer that stays in its cache, so no other memory is read or written. */
 typedef struct {
     char *at;
-    int item;         /* bytes of a number */
-    simd_mover mover; /* to float32, or from it */
-} simd_strip;
+    int item;                 /* bytes of a number */
+    simd_cast_copy cast_copy; /* to float32, or from it */
+} simd_half_rows;
 /* Is it half precision, side by side? */
-static inline bool simd_is_strip(const rl_view *v) {
+static inline bool simd_is_half_rows(const rl_view *v) {
     return (v->dtype == RL_BF16 || v->dtype == RL_F16) && rl_is_contiguous(v);
 }
-simd_strip simd_strip_begin(const rl_call *k, const rl_view *v, int mode); /* RL_READ or RL_WRITE */
+simd_half_rows simd_half_rows_begin(const rl_call *k, const rl_view *v, int mode); /* RL_READ or RL_WRITE */
 /* n numbers from place i on */
-static inline void simd_strip_read(const simd_strip *s, float *to, int64_t i, int64_t n) {
-    simd_move(&s->mover, to, sizeof *to, s->at + i * s->item, s->item, n);
+static inline void simd_half_rows_read(const simd_half_rows *s, float *to, int64_t i, int64_t n) {
+    simd_cast_copy_run(&s->cast_copy, to, sizeof *to, s->at + i * s->item, s->item, n);
 }
-static inline void simd_strip_write(const simd_strip *s, const float *from, int64_t i, int64_t n) {
-    simd_move(&s->mover, s->at + i * s->item, s->item, from, sizeof *from, n);
+static inline void simd_half_rows_write(const simd_half_rows *s, const float *from, int64_t i, int64_t n) {
+    simd_cast_copy_run(&s->cast_copy, s->at + i * s->item, s->item, from, sizeof *from, n);
 }
 #endif

@@ -3,7 +3,7 @@
 #include "kernels/shared/grid.h"
 #include <string.h>
 
-/* ---- sampling at the places of a grid in vectors: Note [Places of a grid] in kernels/shared/grid.h ---- */
+/* ---- sampling at the places of a grid in vectors: Note [Grid points] in kernels/shared/grid.h ---- */
 enum { GRID_BLOCK = 64, GRID_CHANNELS = 32 };
 
 /* Contiguous float32: pictures (N, C, volume), a grid (N, places, dims), results (N, C, places). */
@@ -17,12 +17,12 @@ typedef struct {
 /* What a block of places needs, place by place in lanes; weights that are 0 stand for what lies outside. */
 typedef struct {
     int n, count; /* elements of a place; places */
-    int32_t at[GRID_MOST][GRID_BLOCK];
-    float weight[GRID_MOST][GRID_BLOCK];
+    int32_t at[GRID_MAX][GRID_BLOCK];
+    float weight[GRID_MAX][GRID_BLOCK];
 } grid_block;
 typedef struct {
     grid_block block;
-    float slope[3][GRID_MOST][GRID_BLOCK], sum[3][GRID_BLOCK];
+    float slope[3][GRID_MAX][GRID_BLOCK], sum[3][GRID_BLOCK];
 } grid_slopes;
 
 /* Sampling at the places of a grid, of contiguous float32: blocks of places, found once for all channels. */

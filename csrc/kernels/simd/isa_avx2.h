@@ -73,28 +73,28 @@
     ISA V v_or##N(V a, V b) {                                                                                \
         return _mm256_or_##P(a, b);                                                                          \
     }                                                                                                        \
-    ISA V v_is_less##N(V a, V b) {                                                                           \
+    ISA V v_lt##N(V a, V b) {                                                                                \
         return _mm256_cmp_##P(a, b, _CMP_LT_OQ);                                                             \
     }                                                                                                        \
-    ISA V v_is_most##N(V a, V b) {                                                                           \
+    ISA V v_le##N(V a, V b) {                                                                                \
         return _mm256_cmp_##P(a, b, _CMP_LE_OQ);                                                             \
     }                                                                                                        \
-    ISA V v_is_equal##N(V a, V b) {                                                                          \
+    ISA V v_eq##N(V a, V b) {                                                                                \
         return _mm256_cmp_##P(a, b, _CMP_EQ_OQ);                                                             \
     }                                                                                                        \
-    ISA V v_differs##N(V a, V b) {                                                                           \
+    ISA V v_ne##N(V a, V b) {                                                                                \
         return _mm256_cmp_##P(a, b, _CMP_NEQ_UQ);                                                            \
     }                                                                                                        \
     ISA V v_unordered##N(V a, V b) {                                                                         \
         return _mm256_cmp_##P(a, b, _CMP_UNORD_Q);                                                           \
     }                                                                                                        \
-    ISA V v_pick##N(V m, V yes, V no) {                                                                      \
+    ISA V v_select##N(V m, V yes, V no) {                                                                    \
         return _mm256_blendv_##P(no, yes, m);                                                                \
     }                                                                                                        \
-    ISA V v_either##N(V m, V n) {                                                                            \
+    ISA V v_mask_or##N(V m, V n) {                                                                           \
         return _mm256_or_##P(m, n);                                                                          \
     }                                                                                                        \
-    ISA V v_both##N(V m, V n) {                                                                              \
+    ISA V v_mask_and##N(V m, V n) {                                                                          \
         return _mm256_and_##P(m, n);                                                                         \
     }                                                                                                        \
     ISA V v_not##N(V m) {                                                                                    \
@@ -123,12 +123,12 @@ ISA __m256d v_tail_avx2_f64(int64_t n) {
 }
 
 /* one byte, 0 or 1, for each lane of a mask */
-ISA void v_store_truth_avx2(uint8_t *p, __m256 m) {
+ISA void v_store_bool_avx2(uint8_t *p, __m256 m) {
     __m256i i = _mm256_castps_si256(m);
     __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(i), _mm256_extracti128_si256(i, 1));
     _mm_storel_epi64((__m128i *)p, _mm_and_si128(_mm_packs_epi16(words, words), _mm_set1_epi8(1)));
 }
-ISA void v_store_truth_avx2_f64(uint8_t *p, __m256d m) {
+ISA void v_store_bool_avx2_f64(uint8_t *p, __m256d m) {
     unsigned bits = (unsigned)_mm256_movemask_pd(m);
     for (int i = 0; i < 4; i++) p[i] = bits >> i & 1;
 }
@@ -161,15 +161,15 @@ ISA __m256i vi_left_avx2(__m256i a, int by) {
 ISA __m256i vi_right_avx2(__m256i a, int by) { /* the sign moves in */
     return _mm256_srai_epi32(a, by);
 }
-ISA __m256 vi_is_equal_avx2(__m256i a, __m256i b) {
+ISA __m256 vi_eq_avx2(__m256i a, __m256i b) {
     return _mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b));
 }
-ISA __m256 vi_is_less_avx2(__m256i a, __m256i b) {
+ISA __m256 vi_lt_avx2(__m256i a, __m256i b) {
     return _mm256_castsi256_ps(_mm256_cmpgt_epi32(b, a));
 }
 
 /* 1 / x, with 14 bits or more */
-ISA __m256 v_near_reciprocal_avx2(__m256 x) {
+ISA __m256 v_rcp_avx2(__m256 x) {
     return _mm256_div_ps(_mm256_set1_ps(1.0f), x);
 }
 
@@ -216,10 +216,10 @@ ISA __m256 v_join_avx2(__m256d low, __m256d high) {
 }
 
 /* ---- elements of other lanes ---- */
-ISA __m256 v_turned_avx2(__m256 x, const int32_t *index) {
+ISA __m256 v_permute_avx2(__m256 x, const int32_t *index) {
     return _mm256_permutevar8x32_ps(x, _mm256_loadu_si256((const __m256i *)index));
 }
-ISA __m256 v_among_avx2(__m256 a, __m256 b, const int32_t *index) {
+ISA __m256 v_permute2_avx2(__m256 a, __m256 b, const int32_t *index) {
     __m256i i = _mm256_loadu_si256((const __m256i *)index);
     return _mm256_blendv_ps(_mm256_permutevar8x32_ps(a, i), _mm256_permutevar8x32_ps(b, i),
                             _mm256_castsi256_ps(_mm256_slli_epi32(i, 28)));

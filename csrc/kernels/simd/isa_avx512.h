@@ -75,28 +75,28 @@
     ISA V v_or##N(V a, V b) {                                                                                \
         return _mm512_or_##P(a, b);                                                                          \
     }                                                                                                        \
-    ISA M v_is_less##N(V a, V b) {                                                                           \
+    ISA M v_lt##N(V a, V b) {                                                                                \
         return _mm512_cmp_##P##_mask(a, b, _CMP_LT_OQ);                                                      \
     }                                                                                                        \
-    ISA M v_is_most##N(V a, V b) {                                                                           \
+    ISA M v_le##N(V a, V b) {                                                                                \
         return _mm512_cmp_##P##_mask(a, b, _CMP_LE_OQ);                                                      \
     }                                                                                                        \
-    ISA M v_is_equal##N(V a, V b) {                                                                          \
+    ISA M v_eq##N(V a, V b) {                                                                                \
         return _mm512_cmp_##P##_mask(a, b, _CMP_EQ_OQ);                                                      \
     }                                                                                                        \
-    ISA M v_differs##N(V a, V b) {                                                                           \
+    ISA M v_ne##N(V a, V b) {                                                                                \
         return _mm512_cmp_##P##_mask(a, b, _CMP_NEQ_UQ);                                                     \
     }                                                                                                        \
     ISA M v_unordered##N(V a, V b) {                                                                         \
         return _mm512_cmp_##P##_mask(a, b, _CMP_UNORD_Q);                                                    \
     }                                                                                                        \
-    ISA V v_pick##N(M m, V yes, V no) {                                                                      \
+    ISA V v_select##N(M m, V yes, V no) {                                                                    \
         return _mm512_mask_blend_##P(m, no, yes);                                                            \
     }                                                                                                        \
-    ISA M v_either##N(M m, M n) {                                                                            \
+    ISA M v_mask_or##N(M m, M n) {                                                                           \
         return (M)(m | n);                                                                                   \
     }                                                                                                        \
-    ISA M v_both##N(M m, M n) {                                                                              \
+    ISA M v_mask_and##N(M m, M n) {                                                                          \
         return (M)(m & n);                                                                                   \
     }                                                                                                        \
     ISA M v_not##N(M m) {                                                                                    \
@@ -119,10 +119,10 @@ ISA_BOTH(_avx512_f64, __m512d, __mmask8, double, pd, 0xff)
 #undef ISA_BOTH
 
 /* one byte, 0 or 1, for each lane of a mask */
-ISA void v_store_truth_avx512(uint8_t *p, __mmask16 m) {
+ISA void v_store_bool_avx512(uint8_t *p, __mmask16 m) {
     _mm_storeu_si128((__m128i *)p, _mm_maskz_set1_epi8(m, 1));
 }
-ISA void v_store_truth_avx512_f64(uint8_t *p, __mmask8 m) {
+ISA void v_store_bool_avx512_f64(uint8_t *p, __mmask8 m) {
     _mm_storel_epi64((__m128i *)p, _mm_maskz_set1_epi8(m, 1));
 }
 
@@ -154,15 +154,15 @@ ISA __m512i vi_left_avx512(__m512i a, int by) {
 ISA __m512i vi_right_avx512(__m512i a, int by) { /* the sign moves in */
     return _mm512_maskz_srai_epi32(0xffff, a, (unsigned)by);
 }
-ISA __mmask16 vi_is_equal_avx512(__m512i a, __m512i b) {
+ISA __mmask16 vi_eq_avx512(__m512i a, __m512i b) {
     return _mm512_cmpeq_epi32_mask(a, b);
 }
-ISA __mmask16 vi_is_less_avx512(__m512i a, __m512i b) {
+ISA __mmask16 vi_lt_avx512(__m512i a, __m512i b) {
     return _mm512_cmplt_epi32_mask(a, b);
 }
 
 /* 1 / x, with 14 bits or more */
-ISA __m512 v_near_reciprocal_avx512(__m512 x) {
+ISA __m512 v_rcp_avx512(__m512 x) {
     return _mm512_maskz_rcp14_ps(0xffff, x);
 }
 
@@ -207,10 +207,10 @@ ISA __m512 v_join_avx512(__m512d low, __m512d high) {
 }
 
 /* ---- elements of other lanes ---- */
-ISA __m512 v_turned_avx512(__m512 x, const int32_t *index) {
+ISA __m512 v_permute_avx512(__m512 x, const int32_t *index) {
     return _mm512_maskz_permutexvar_ps(0xffff, _mm512_loadu_si512(index), x);
 }
-ISA __m512 v_among_avx512(__m512 a, __m512 b, const int32_t *index) {
+ISA __m512 v_permute2_avx512(__m512 a, __m512 b, const int32_t *index) {
     return _mm512_permutex2var_ps(a, _mm512_loadu_si512(index), b);
 }
 ISA __m512 v_gather_avx512(const float *p, const int32_t *index) {

@@ -7,11 +7,11 @@
 FOLD_CODE(count_code, norm_count, )
 FOLD_CODE(sum_code, norm_sum, )
 FOLD_CODE(square_code, norm_square, )
-FOLD_CODE(most_code, norm_most, )
-FOLD_CODE(least_code, norm_least, )
+FOLD_CODE(max_code, norm_max, )
+FOLD_CODE(min_code, norm_min, )
 FOLD_JOIN(join_sum, d, fold_add)
-FOLD_JOIN(join_most, d, fold_most)
-FOLD_JOIN(join_least, d, fold_least)
+FOLD_JOIN(join_max, d, fold_max)
+FOLD_JOIN(join_min, d, fold_min)
 
 static void finish_root(fold_state *s, int width, double number) {
     (void)number;
@@ -26,16 +26,16 @@ RL_KERNEL(simd_vector_norm) {
                                           .floats.join = join_sum,
                                           .finish = finish_root,
                                           .ns = 0.1},
-                                most = {.code = most_code, .floats.join = join_most, .ns = 0.06},
-                                least = {.code = least_code,
-                                         .floats = {.a.d = __builtin_inf(), .join = join_least},
-                                         .ns = 0.06};
-    double order = k->arg[1].tag == RL_NONE || k->arg[1].tag == RL_TEXT ? 2 : rl_num(k, 1);
+                                max = {.code = max_code, .floats.join = join_max, .ns = 0.06},
+                                min = {.code = min_code,
+                                       .floats = {.a.d = __builtin_inf(), .join = join_min},
+                                       .ns = 0.06};
+    double order = k->arg[1].tag == RL_NONE || k->arg[1].tag == RL_STRING ? 2 : rl_num(k, 1);
     if (order == 0) return simd_reduce(k, &count, 0);
     if (order == 1) return simd_reduce(k, &sum, 0);
     if (order == 2) return simd_reduce(k, &square, 0);
-    if (order == __builtin_inf()) return simd_reduce(k, &most, 0);
-    return order == -__builtin_inf() ? simd_reduce(k, &least, 0) : RL_UNSUPPORTED;
+    if (order == __builtin_inf()) return simd_reduce(k, &max, 0);
+    return order == -__builtin_inf() ? simd_reduce(k, &min, 0) : RL_UNSUPPORTED;
 }
 #else
 RL_KERNEL(simd_vector_norm) {

@@ -1,9 +1,9 @@
-/* Functions of one operand, and gradients of some: there a is that of the result. Note [Lines] */
+/* Functions of one operand, and gradients of some: there a is that of the result. Note [Elementwise ops] */
 V_NUMBERS(neg, 0.15, 1, KEEP, (), v_xor(a, v_set(-0.0f)), -a)
 V_NUMBERS(abs, 0.15, 1, KEEP, (), v_abs(a), a < 0 ? -a : a)
 V_EVERY(square, 0.15, 1, KEEP, (), v_mul(a, a), a *a, a)
 V_EVERY(sign, 0.15, 1, KEEP, (),
-        v_pick(v_is_less(v_zero(), a), v_set(1), v_pick(v_is_less(a, v_zero()), v_set(-1), v_zero())),
+        v_select(v_lt(v_zero(), a), v_set(1), v_select(v_lt(a, v_zero()), v_set(-1), v_zero())),
         (a > 0) - (a < 0), a)
 V_FLOATS(sqrt, 0.2, 1, KEEP, (), v_sqrt(a))
 V_FLOATS(rsqrt, 0.3, 1, KEEP, (), v_div(v_set(1), v_sqrt(a)))
@@ -14,22 +14,22 @@ V_NUMBERS(round, 0.15, 1, KEEP, (), v_round(a), a)
 V_NUMBERS(trunc, 0.15, 1, KEEP, (), v_trunc(a), a)
 V_FLOATS(frac, 0.15, 1, KEEP, (), v_sub(a, v_trunc(a)))
 V_EVERY(isnan, 0.15, 1, TRUTH, (), v_unordered(a, a), a != a, 0 * a)
-V_EVERY(isinf, 0.15, 1, TRUTH, (), v_is_equal(v_abs(a), v_set(V_INFINITY)), a != a, 0 * a)
-V_EVERY(isfinite, 0.15, 1, TRUTH, (), v_is_less(v_abs(a), v_set(V_INFINITY)), a == a, 1 | a)
-V_EVERY(isposinf, 0.15, 1, TRUTH, (), v_is_equal(a, v_set(V_INFINITY)), a != a, 0 * a)
-V_EVERY(isneginf, 0.15, 1, TRUTH, (), v_is_equal(a, v_set(-V_INFINITY)), a != a, 0 * a)
-V_EVERY(isreal, 0.15, 1, TRUTH, (), v_either(v_is_equal(a, a), v_unordered(a, a)), a == a, 1 | a)
-V_EVERY(signbit, 0.15, 1, TRUTH, (), v_is_less(v_or(v_sign_of(a), v_set(1)), v_zero()), a < 0, 0 * a)
+V_EVERY(isinf, 0.15, 1, TRUTH, (), v_eq(v_abs(a), v_set(V_INFINITY)), a != a, 0 * a)
+V_EVERY(isfinite, 0.15, 1, TRUTH, (), v_lt(v_abs(a), v_set(V_INFINITY)), a == a, 1 | a)
+V_EVERY(isposinf, 0.15, 1, TRUTH, (), v_eq(a, v_set(V_INFINITY)), a != a, 0 * a)
+V_EVERY(isneginf, 0.15, 1, TRUTH, (), v_eq(a, v_set(-V_INFINITY)), a != a, 0 * a)
+V_EVERY(isreal, 0.15, 1, TRUTH, (), v_mask_or(v_eq(a, a), v_unordered(a, a)), a == a, 1 | a)
+V_EVERY(signbit, 0.15, 1, TRUTH, (), v_lt(v_or(v_sign_of(a), v_set(1)), v_zero()), a < 0, 0 * a)
 V_FLOATS(angle, 0.15, 1, KEEP, (),
-         v_pick(v_unordered(a, a), a,
-                v_pick(v_is_less(a, v_zero()), v_set((V_ELEMENT)3.14159265358979323846), v_zero())))
+         v_select(v_unordered(a, a), a,
+                  v_select(v_lt(a, v_zero()), v_set((V_ELEMENT)3.14159265358979323846), v_zero())))
 V_FLOATS(deg2rad, 0.15, 1, KEEP, (), v_mul(a, v_set((V_ELEMENT)0.017453292519943295769)))
 V_FLOATS(rad2deg, 0.15, 1, KEEP, (), v_mul(a, v_set((V_ELEMENT)57.295779513082320877)))
 V_PART(FLOATS, round_behind, 0.2, 1, KEEP, v_div(v_round(v_mul(a, s0)), s0))
 V_PART(FLOATS, round_before, 0.2, 1, KEEP, v_mul(v_round(v_div(a, s0)), s0))
 V_PART(EVERY, finite, 0.15, 1, KEEP,
-       v_pick(v_unordered(a, a), s0,
-              v_pick(v_is_equal(a, v_set(V_INFINITY)), s1, v_pick(v_is_equal(a, v_set(-V_INFINITY)), s2, a))),
+       v_select(v_unordered(a, a), s0,
+                v_select(v_eq(a, v_set(V_INFINITY)), s1, v_select(v_eq(a, v_set(-V_INFINITY)), s2, a))),
        a, a)
 
 V_FLOAT32(exp, 0.3, 1, KEEP, (), V_NAME(math_exp)(a))

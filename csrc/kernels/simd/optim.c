@@ -41,7 +41,7 @@ static void step_part(const step_job *j, int i, int64_t begin, int64_t end) {
     const int64_t item = rl_itemsize(j->k->arg[0].u.ts[i]->dtype);
     void *at[RL_STEP_LISTS];
     for (int l = 0; l < j->plan->lists; l++) {
-        const rl_slot *list = &j->k->arg[l];
+        const rl_value *list = &j->k->arg[l];
         at[l] = list->n ? (char *)rl_data(list->u.ts[i], l == 1 ? RL_READ : RL_WRITE) + begin * item : NULL;
     }
     j->rows[j->k->arg[0].u.ts[i]->dtype](j->numbers + (int64_t)i * RL_STEP_NUMBERS, at, end - begin);

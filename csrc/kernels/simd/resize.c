@@ -1,7 +1,7 @@
 /* Rows of resizing in vectors. */
 #include "common.h"
 #include "kernels/shared/resize.h"
-#include "moves.h"
+#include "cast_copy.h"
 #include <string.h>
 
 /* ---- rows of resizing in vectors: Note [Taps] in kernels/shared/resize.h ---- */
@@ -23,10 +23,10 @@ typedef struct {
 
 typedef struct {
     rl_taps taps[3];
-    resize_steps steps; /* of a row of single elements; else only the weights of taps[2] */
-    simd_mover in, out; /* to float32 and back */
-    bool moves;         /* it is not float32 */
-    bool copies;        /* places with channels, each of them one of the input */
+    resize_steps steps;     /* of a row of single elements; else only the weights of taps[2] */
+    simd_cast_copy in, out; /* to float32 and back */
+    bool moves;             /* it is not float32 */
+    bool copies;            /* places with channels, each of them one of the input */
     const char *from;
     char *to;
     int64_t inner;              /* elements of one place that lie side by side: channels, or one */
@@ -131,8 +131,8 @@ static rl_status resize_run(rl_call *k, const void *from, int64_t inner) {
         return RL_FAIL;
     job.copies = inner > 1 && t[0].copies && t[1].copies && t[2].copies;
     job.moves = x->dtype != RL_F32;
-    job.in = simd_mover_between(k, RL_F32, x->dtype);
-    job.out = simd_mover_between(k, x->dtype, RL_F32);
+    job.in = simd_cast_copy_between(k, RL_F32, x->dtype);
+    job.out = simd_cast_copy_between(k, x->dtype, RL_F32);
     job.from_item = rl_itemsize(x->dtype);
     job.row_in = t[2].in * inner;
     job.row_out = t[2].out * inner;
@@ -157,7 +157,7 @@ RL_KERNEL(simd_resize) {
 
 /* do the elements lie side by side in the order N, depth, height, width, C? */
 RL_CHOOSER
-static bool lies_last(const rl_view *v) {
+static bool lies_nhwc(const rl_view *v) {
     int64_t step = 1;
     for (int i = 0; i < v->ndim; i++) {
         const int d = i == 0 ? 1 : i == v->ndim - 1 ? 0 : v->ndim - i;
@@ -168,9 +168,9 @@ static bool lies_last(const rl_view *v) {
 }
 
 RL_CHOOSER
-RL_KERNEL(simd_resize_last) {
+RL_KERNEL(simd_resize_nhwc) {
     const rl_view *x = k->arg[0].u.t;
-    if (!resize_suits(k, x) || !lies_last(x)) return RL_UNSUPPORTED;
+    if (!resize_suits(k, x) || !lies_nhwc(x)) return RL_UNSUPPORTED;
     return resize_run(k, rl_const_data(x), x->shape[1]);
 }
 #else
@@ -178,7 +178,7 @@ RL_KERNEL(simd_resize) {
     (void)k;
     return RL_UNSUPPORTED;
 }
-RL_KERNEL(simd_resize_last) {
+RL_KERNEL(simd_resize_nhwc) {
     (void)k;
     return RL_UNSUPPORTED;
 }

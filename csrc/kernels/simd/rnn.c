@@ -28,14 +28,14 @@ static const double rnn_tanh_series[] = {
 #include "rnn_impl.inc"
 
 RL_CHOOSER
-static const rl_rnn_kit *kit_of(const rl_call *k) {
+static const rl_rnn_ukernel *ukernel_of(const rl_call *k) {
     const bool wide = k->out[0]->dtype == RL_F64;
-    if (k->svc->isa & RL_ISA_AVX512) return wide ? &rnn_kit_avx512_f64 : &rnn_kit_avx512;
-    if (k->svc->isa & RL_ISA_AVX2) return wide ? &rnn_kit_avx2_f64 : &rnn_kit_avx2;
+    if (k->svc->isa & RL_ISA_AVX512) return wide ? &rnn_ukernel_avx512_f64 : &rnn_ukernel_avx512;
+    if (k->svc->isa & RL_ISA_AVX2) return wide ? &rnn_ukernel_avx2_f64 : &rnn_ukernel_avx2;
     return NULL;
 }
 #else
-static const rl_rnn_kit *kit_of(const rl_call *k) {
+static const rl_rnn_ukernel *ukernel_of(const rl_call *k) {
     (void)k;
     return NULL;
 }
@@ -43,11 +43,11 @@ static const rl_rnn_kit *kit_of(const rl_call *k) {
 
 RL_CHOOSER
 RL_KERNEL(simd_rnn_layer) {
-    const rl_rnn_kit *kit = kit_of(k);
-    return kit ? rl_rnn_forward(k, kit) : RL_UNSUPPORTED;
+    const rl_rnn_ukernel *ukernel = ukernel_of(k);
+    return ukernel ? rl_rnn_forward(k, ukernel) : RL_UNSUPPORTED;
 }
 RL_CHOOSER
 RL_KERNEL(simd_rnn_layer_backward) {
-    const rl_rnn_kit *kit = kit_of(k);
-    return kit ? rl_rnn_backward(k, kit) : RL_UNSUPPORTED;
+    const rl_rnn_ukernel *ukernel = ukernel_of(k);
+    return ukernel ? rl_rnn_backward(k, ukernel) : RL_UNSUPPORTED;
 }

@@ -11,15 +11,15 @@ typedef struct {
     rows_fn rows;
     tile_fn columns;
     int tile;
-} softmax_kit;
+} softmax_ukernel;
 typedef struct {
-    const softmax_kit *kit;
+    const softmax_ukernel *ukernel;
     bool safe;          /* rows that are -inf throughout become 0 */
     const float *a, *b; /* b: of gradients */
     float *to;
     int64_t n, inner, tiles;
     bool back;                   /* halves: there is a b */
-    simd_strip halves[3];        /* Note [Strips]: a, b and the result */
+    simd_half_rows halves[3];    /* Note [Rows of halves]: a, b and the result */
     int64_t some;                /* rows of a strip */
     rl_rooms rooms;              /* of each thread, whose strips begin at ... */
     int64_t a_at, b_at, made_at; /* ... */
@@ -57,7 +57,7 @@ static void rows_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     const softmax_job *j = ctx;
     (void)thread;
     int64_t at = begin * j->n;
-    j->kit->rows(j->a + at, j->b ? j->b + at : NULL, j->to + at, j->n, end - begin);
+    j->ukernel->rows(j->a + at, j->b ? j->b + at : NULL, j->to + at, j->n, end - begin);
     if (j->safe) rows_mend(j->a + at, j->to + at, j->n, end - begin);
 }
 
@@ -68,11 +68,11 @@ static void strips_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     float *to = (float *)(room + j->made_at);
     for (int64_t i = begin; i < end; i += j->some) {
         const int64_t rows = simd_min(j->some, end - i), n = rows * j->n;
-        simd_strip_read(&j->halves[0], a, i * j->n, n);
-        if (b) simd_strip_read(&j->halves[1], b, i * j->n, n);
-        j->kit->rows(a, b, to, j->n, rows);
+        simd_half_rows_read(&j->halves[0], a, i * j->n, n);
+        if (b) simd_half_rows_read(&j->halves[1], b, i * j->n, n);
+        j->ukernel->rows(a, b, to, j->n, rows);
         if (j->safe) rows_mend(a, to, j->n, rows);
-        simd_strip_write(&j->halves[2], to, i * j->n, n);
+        simd_half_rows_write(&j->halves[2], to, i * j->n, n);
     }
 }
 
@@ -91,9 +91,9 @@ static rl_status strips_run(rl_call *k, softmax_job *j, const rl_view *a, const 
     j->back = b != NULL;
     const rl_layout l = strips_layout(k, j);
     if (!k->svc->rooms(k, &l, k->threads, &j->rooms)) return RL_FAIL;
-    j->halves[0] = simd_strip_begin(k, a, RL_READ);
-    if (b) j->halves[1] = simd_strip_begin(k, b, RL_READ);
-    j->halves[2] = simd_strip_begin(k, k->out[0], RL_WRITE);
+    j->halves[0] = simd_half_rows_begin(k, a, RL_READ);
+    if (b) j->halves[1] = simd_half_rows_begin(k, b, RL_READ);
+    j->halves[2] = simd_half_rows_begin(k, k->out[0], RL_WRITE);
     k->svc->parallel(k, rows, NUMBER_NS * (double)j->n, strips_chunk, j);
     return RL_OK;
 }
@@ -102,40 +102,41 @@ static void tiles_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     const softmax_job *j = ctx;
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
-        int64_t column = i % j->tiles * j->kit->tile, at = i / j->tiles * j->n * j->inner + column;
-        j->kit->columns(j->a + at, j->b ? j->b + at : NULL, j->to + at, j->n, j->inner,
-                        simd_min(j->kit->tile, j->inner - column));
+        int64_t column = i % j->tiles * j->ukernel->tile, at = i / j->tiles * j->n * j->inner + column;
+        j->ukernel->columns(j->a + at, j->b ? j->b + at : NULL, j->to + at, j->n, j->inner,
+                            simd_min(j->ukernel->tile, j->inner - column));
     }
 }
 
 RL_CHOOSER
-static rl_status softmax_run(rl_call *k, int arguments, bool safe, const softmax_kit *avx2,
-                             const softmax_kit *avx512) {
+static rl_status softmax_run(rl_call *k, int arguments, bool safe, const softmax_ukernel *avx2,
+                             const softmax_ukernel *avx512) {
     const rl_view *a = rl_in(k, 0), *b = arguments == 2 ? rl_in(k, 1) : NULL, *out = k->out[0];
     if (!(k->svc->isa & RL_ISA_AVX2) || out->numel == 0 || !simd_is_floats(a)) return RL_UNSUPPORTED;
-    softmax_job j = {.kit = k->svc->isa & RL_ISA_AVX512 ? avx512 : avx2, .safe = safe, .n = 1, .inner = 1};
+    softmax_job j = {
+        .ukernel = k->svc->isa & RL_ISA_AVX512 ? avx512 : avx2, .safe = safe, .n = 1, .inner = 1};
     if (safe && out->ndim && k->attr[0] != out->ndim - 1) return RL_UNSUPPORTED;
     if (out->ndim) j.n = out->shape[k->attr[0]];
     for (int d = (int)k->attr[0] + 1; d < out->ndim; d++) j.inner *= out->shape[d];
     int64_t outer = out->numel / (j.n * j.inner);
-    if (j.inner == 1 && simd_is_strip(out) && simd_is_strip(a) && (!b || simd_is_strip(b)))
+    if (j.inner == 1 && simd_is_half_rows(out) && simd_is_half_rows(a) && (!b || simd_is_half_rows(b)))
         return strips_run(k, &j, a, b, outer);
     if (!(j.a = simd_floats_of(k, a)) || (b && !(j.b = simd_floats_of(k, b))) ||
         simd_results_begin(k, 0, &j.to) != RL_OK)
         return RL_FAIL;
-    j.tiles = simd_ceil_div(j.inner, j.kit->tile);
+    j.tiles = simd_ceil_div(j.inner, j.ukernel->tile);
     if (j.inner == 1)
         k->svc->parallel(k, outer, NUMBER_NS * (double)j.n, rows_chunk, &j);
     else
-        k->svc->parallel(k, outer * j.tiles, NUMBER_NS * (double)(j.n * simd_min(j.inner, j.kit->tile)),
+        k->svc->parallel(k, outer * j.tiles, NUMBER_NS * (double)(j.n * simd_min(j.inner, j.ukernel->tile)),
                          tiles_chunk, &j);
     return simd_results_end(k, 0, &j.to);
 }
 
 #define SOFTMAX(kernel, arguments, safe, name)                                                               \
     RL_KERNEL(simd_##kernel) {                                                                               \
-        static const softmax_kit avx2 = {name##_rows_avx2, name##_columns_avx2, TILE_avx2};                  \
-        static const softmax_kit avx512 = {name##_rows_avx512, name##_columns_avx512, TILE_avx512};          \
+        static const softmax_ukernel avx2 = {name##_rows_avx2, name##_columns_avx2, TILE_avx2};              \
+        static const softmax_ukernel avx512 = {name##_rows_avx512, name##_columns_avx512, TILE_avx512};      \
         return softmax_run(k, arguments, safe, &avx2, &avx512);                                              \
     }
 SOFTMAX(softmax, 1, false, softmax)

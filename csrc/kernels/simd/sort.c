@@ -24,9 +24,9 @@ typedef struct {
     uint64_t nan;        /* the key of NaN; 0 for integers */
 } simd_order;
 enum {
-    SIMD_SORT_MOST = INT32_MAX, /* elements of a line */
-    SIMD_SORT_FEW = 200,        /* fewer items are merged, more are sorted by digits */
-    SIMD_SORT_WIDER = 8192,     /* as many items are worth digits of SIMD_DIGIT_BITS, not 8 */
+    SIMD_SORT_MAX = INT32_MAX, /* elements of a line */
+    SIMD_SORT_FEW = 200,       /* fewer items are merged, more are sorted by digits */
+    SIMD_SORT_WIDER = 8192,    /* as many items are worth digits of SIMD_DIGIT_BITS, not 8 */
     SIMD_DIGIT_BITS = 11,
     SIMD_DIGITS = 1 << SIMD_DIGIT_BITS,
     SIMD_SORT_LONG = 1 << 15, /* as many items are worth several threads */
@@ -38,19 +38,19 @@ enum {
 typedef struct {
     const char *p; /* its first element, and byte steps */
     int64_t step;
-} simd_line;
+} simd_sort_line;
 
 /* shrunk: looks for the smallest and the largest integer, else all bits of a key may differ */
 rl_status simd_order_begin(rl_call *k, simd_order *o, bool descending, bool shrunk);
 /* Keys and items of elements [begin, begin + n) of a line. */
-void simd_keys_narrow(const simd_order *o, simd_line x, int64_t begin, int64_t n, uint32_t *to);
-void simd_keys_wide(const simd_order *o, simd_line x, int64_t begin, int64_t n, uint64_t *to);
-void simd_load_narrow(const simd_order *o, simd_line x, int64_t begin, int64_t n, simd_narrow *to);
-void simd_load_wide(const simd_order *o, simd_line x, int64_t begin, int64_t n, simd_wide *to);
+void simd_keys_narrow(const simd_order *o, simd_sort_line x, int64_t begin, int64_t n, uint32_t *to);
+void simd_keys_wide(const simd_order *o, simd_sort_line x, int64_t begin, int64_t n, uint64_t *to);
+void simd_load_narrow(const simd_order *o, simd_sort_line x, int64_t begin, int64_t n, simd_narrow *to);
+void simd_load_wide(const simd_order *o, simd_sort_line x, int64_t begin, int64_t n, simd_wide *to);
 /* The elements of n items of a line. */
-void simd_store_narrow(const simd_order *o, const simd_narrow *items, int64_t n, simd_line x, char *to,
+void simd_store_narrow(const simd_order *o, const simd_narrow *items, int64_t n, simd_sort_line x, char *to,
                        int64_t step);
-void simd_store_wide(const simd_order *o, const simd_wide *items, int64_t n, simd_line x, char *to,
+void simd_store_wide(const simd_order *o, const simd_wide *items, int64_t n, simd_sort_line x, char *to,
                      int64_t step);
 
 typedef struct {
@@ -96,9 +96,9 @@ static void tile_copy(int64_t item, const char *from, int64_t step, int64_t n, i
     }
 }
 
-static simd_line simd_tile_line(const simd_sort_job *job, simd_tile *tile, simd_line x, int64_t line,
-                                int64_t end, int thread) {
-    const rl_walk *w = &job->along.lines;
+static simd_sort_line simd_tile_line(const simd_sort_job *job, simd_tile *tile, simd_sort_line x,
+                                     int64_t line, int64_t end, int thread) {
+    const rl_iter *w = &job->along.lines;
     const int64_t n = job->along.n, item = rl_itemsize(job->order.dtype), inner = w->size[w->ndim - 1];
     char *to = rl_room(&job->tiles, thread);
     if (line >= tile->end) {
@@ -106,14 +106,14 @@ static simd_line simd_tile_line(const simd_sort_job *job, simd_tile *tile, simd_
         tile->end = simd_min(end, line + simd_min(SIMD_SORT_TILE, inner - line % inner));
         tile_copy(item, x.p, x.step, n, tile->end - line, to);
     }
-    return (simd_line){to + (line - tile->begin) * n * item, item};
+    return (simd_sort_line){to + (line - tile->begin) * n * item, item};
 }
 
 /* memory for them, where it is worth that */
 RL_CHOOSER
 static void tiles_begin(rl_call *k, simd_sort_job *job) {
     const rl_along *a = &job->along;
-    const rl_walk *w = &a->lines;
+    const rl_iter *w = &a->lines;
     const int64_t item = rl_itemsize(rl_tensor_arg(k, 0)->dtype);
     const bool apart = w->ndim && w->stride[a->in][w->ndim - 1] == item && a->step[a->in] != item;
     if (apart && a->n < SIMD_SORT_LONG)
@@ -163,7 +163,7 @@ static rl_status run(rl_call *k, simd_sort_kind kind, bool descending, int64_t p
     simd_sort_job job = {.kind = kind, .k = k, .place = place};
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
     const int64_t dim = k->attr[0], n = dim < 0 ? x->numel : x->ndim ? x->shape[dim] : 1;
-    if (n == 0 || n > SIMD_SORT_MOST) return RL_UNSUPPORTED;
+    if (n == 0 || n > SIMD_SORT_MAX) return RL_UNSUPPORTED;
     if (rl_along_begin(k, &job.along) != RL_OK) return RL_FAIL;
     if (job.along.lines.numel == 0) return RL_OK;
     job.keep = kind >= SIMD_KTH ? 1 : out->ndim ? out->shape[dim] : 1;
@@ -258,15 +258,17 @@ static inline bool is_shared_BOOL(uint8_t key) {
     else                                                                                                     \
         for (int64_t i = 0; i < n; i++, p += x.step) __VA_ARGS__;
 #define KEYS(D, U, KEY, width)                                                                               \
-    static void keys_##width##_##D(const simd_order *o, simd_line x, int64_t begin, int64_t n, KEY *to) {    \
+    static void keys_##width##_##D(const simd_order *o, simd_sort_line x, int64_t begin, int64_t n,          \
+                                   KEY *to) {                                                                \
         EACH_ELEMENT(U, to[i] = KEY_AT(D, U, p))                                                             \
     }
 #define LOAD(D, U, ITEM, PLACES, width)                                                                      \
-    static void load_##width##_##D(const simd_order *o, simd_line x, int64_t begin, int64_t n, ITEM *to) {   \
+    static void load_##width##_##D(const simd_order *o, simd_sort_line x, int64_t begin, int64_t n,          \
+                                   ITEM *to) {                                                               \
         EACH_ELEMENT(U, to[i] = (ITEM)KEY_AT(D, U, p) << PLACES | (ITEM)(begin + i))                         \
     }
 #define STORE(D, U, ITEM, PLACES, width)                                                                     \
-    static void store_##width##_##D(const simd_order *o, const ITEM *items, int64_t n, simd_line x,          \
+    static void store_##width##_##D(const simd_order *o, const ITEM *items, int64_t n, simd_sort_line x,     \
                                     char *to, int64_t step) {                                                \
         const U flip = (U)o->flip, base = (U)o->base;                                                        \
         for (int64_t i = 0; i < n; i++) {                                                                    \
@@ -302,13 +304,14 @@ EACH_NARROW(NARROW)
 EACH_WIDE(WIDE)
 
 #define WIDTH(width, WIDE, KEY)                                                                              \
-    void simd_keys_##width(const simd_order *o, simd_line x, int64_t begin, int64_t n, KEY *to) {            \
+    void simd_keys_##width(const simd_order *o, simd_sort_line x, int64_t begin, int64_t n, KEY *to) {       \
         switch (o->dtype) { EACH_##WIDE(CASE_KEYS_##WIDE) }                                                  \
     }                                                                                                        \
-    void simd_load_##width(const simd_order *o, simd_line x, int64_t begin, int64_t n, simd_##width *to) {   \
+    void simd_load_##width(const simd_order *o, simd_sort_line x, int64_t begin, int64_t n,                  \
+                           simd_##width *to) {                                                               \
         switch (o->dtype) { EACH_##WIDE(CASE_LOAD_##WIDE) }                                                  \
     }                                                                                                        \
-    void simd_store_##width(const simd_order *o, const simd_##width *items, int64_t n, simd_line x,          \
+    void simd_store_##width(const simd_order *o, const simd_##width *items, int64_t n, simd_sort_line x,     \
                             char *to, int64_t step) {                                                        \
         switch (o->dtype) { EACH_##WIDE(CASE_STORE_##WIDE) }                                                 \
     }
@@ -332,7 +335,7 @@ typedef struct {
     int64_t least, most;
 } range;
 typedef struct {
-    const rl_walk *w;
+    const rl_iter *w;
     rl_rooms found; /* a range of each thread */
 } range_job;
 #define RANGE_STRIP(T)                                                                                       \
@@ -349,7 +352,7 @@ RANGE_STRIP(int64_t)
 #define RANGE_PART(T)                                                                                        \
     static void range_part_##T(void *ctx, int64_t begin, int64_t end, int thread) {                          \
         const range_job *j = ctx;                                                                            \
-        rl_walk_range(j->w, begin, end, range_##T, rl_room(&j->found, thread));                              \
+        rl_iter_range(j->w, begin, end, range_##T, rl_room(&j->found, thread));                              \
     }
 RANGE_PART(int32_t)
 RANGE_PART(int64_t)
@@ -357,14 +360,14 @@ RANGE_PART(int64_t)
 /* the smallest and the largest element of argument 0 */
 static rl_status range_of(rl_call *k, range *all) {
     const rl_view *x = k->arg[0].u.t;
-    rl_walk w;
+    rl_iter w;
     range_job j = {.w = &w};
     if (!rl_thread_rooms(k, k->threads, RL_COUNT(1), sizeof(range), &j.found)) return RL_FAIL;
     *all = (range){INT64_MAX, INT64_MIN};
     for (int t = 0; t < k->threads; t++) *(range *)rl_room(&j.found, t) = *all;
-    rl_walk_begin(&w, x, RL_READ);
-    rl_walk_sort(&w, 0);
-    rl_walk_merge(&w);
+    rl_iter_begin(&w, x, RL_READ);
+    rl_iter_sort(&w, 0);
+    rl_iter_merge(&w);
     k->svc->parallel(k, w.numel, 1, x->dtype == RL_I32 ? range_part_int32_t : range_part_int64_t, &j);
     for (int t = 0; t < k->threads; t++) {
         const range *r = (const range *)rl_room(&j.found, t);

@@ -1,4 +1,4 @@
-/* Special functions of floats. Note [Lines] */
+/* Special functions of floats. Note [Elementwise ops] */
 V_FLOAT32(lgamma, 4, 1, KEEP, (), V_NAME(special_lgamma)(a))
 V_FLOAT32(digamma, 4, 1, KEEP, (), V_NAME(special_digamma)(a))
 V_FLOAT32(i0, 2, 1, KEEP, (), V_NAME(special_i0)(a))
@@ -13,4 +13,4 @@ V_FLOAT32(special_ndtri, 1.5, 1, KEEP, (), V_NAME(special_ndtri)(a))
 V_FLOAT32(special_erfcx, 1.5, 1, KEEP, (), V_NAME(special_erfcx)(a))
 V_PART(FLOAT32, logit, 0.5, 1, KEEP, V_NAME(special_logit)(a))
 V_PART(FLOAT32, logit_within, 0.6, 1, KEEP,
-       V_NAME(special_logit)(v_pick(v_is_less(a, s0), s0, v_pick(v_is_less(s1, a), s1, a))))
+       V_NAME(special_logit)(v_select(v_lt(a, s0), s0, v_select(v_lt(s1, a), s1, a))))

@@ -11,7 +11,7 @@ static rl_status must_be(const rl_view *v, const char *name, int dtype) {
 
 /* (grads, found_inf, inv_scale) */
 RL_SHAPE(amp_unscale) {
-    const rl_slot *grads = &k->arg[0];
+    const rl_value *grads = &k->arg[0];
     if (must_be(rl_in(k, 2), "inv_scale", RL_F32) != RL_OK ||
         must_be(rl_in(k, 1), "found_inf", RL_F32) != RL_OK)
         return RL_FAIL;

@@ -2,9 +2,9 @@
 #include "shape.h"
 
 RL_SHAPE(div) {
-    const rl_slot *mode = &k->arg[2];
+    const rl_value *mode = &k->arg[2];
     k->attr[0] = 0;
-    if (mode->tag == RL_TEXT) {
+    if (mode->tag == RL_STRING) {
         bool floor = strcmp(mode->u.s, "floor") == 0;
         if (!floor && strcmp(mode->u.s, "trunc") != 0)
             return rl_error_set(
@@ -36,7 +36,7 @@ RL_SHAPE(where) {
     return rl_out_elementwise(k, 0, whole, n);
 }
 
-RL_SHAPE(whole_pair) {
+RL_SHAPE(integer_pair) {
     const rl_view *a = k->arg[0].u.t, *b = k->arg[1].u.t;
     k->attr[0] = a->ndim == b->ndim && memcmp(a->shape, b->shape, a->ndim * sizeof *a->shape) == 0;
     return rl_out_dims(k, 0, NULL, 0);

@@ -43,7 +43,7 @@ static rl_status like_rows(rl_call *k, int out, const rl_view *q, const rl_view 
     shape[q->ndim - 1] = v->shape[v->ndim - 1];
     const bool dense = q->strides[q->ndim - 1] == 1;
     return q->ndim < 4 || !dense ? rl_out_dims(k, out, shape, q->ndim)
-                                 : rl_out_turned(k, out, shape, q->ndim, &q, 1);
+                                 : rl_out_permuted(k, out, shape, q->ndim, &q, 1);
 }
 
 RL_SHAPE(flash_attention) {

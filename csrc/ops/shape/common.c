@@ -99,7 +99,8 @@ rl_status rl_out_elementwise(rl_call *k, int i, const int64_t *shape, int ndim) 
     return RL_OK;
 }
 
-rl_status rl_out_turned(rl_call *k, int i, const int64_t *shape, int ndim, const rl_view *const *in, int n) {
+rl_status rl_out_permuted(rl_call *k, int i, const int64_t *shape, int ndim, const rl_view *const *in,
+                          int n) {
     if (rl_out_dims(k, i, shape, ndim) != RL_OK) return RL_FAIL;
     bool ordered = ndim < 2 || k->out[i]->numel == 0;
     for (int at = 0; at < n && !ordered; at++)
@@ -159,7 +160,7 @@ rl_status rl_stretches(rl_call *k, const rl_view *from, const char *what) {
 
 /* ---- sizes, and another tensor's layout ---- */
 rl_status rl_size_out(rl_call *k, int arg) {
-    const rl_slot *s = &k->arg[arg];
+    const rl_value *s = &k->arg[arg];
     return s->tag == RL_INTS ? rl_out_dims(k, 0, s->u.ints, s->n) : rl_out_dims(k, 0, &s->u.i, 1);
 }
 
@@ -180,7 +181,7 @@ rl_status rl_take_format(rl_view *out, int64_t format) {
 /* the last argument is the memory format; by default the input's order of dims stays */
 RL_SHAPE(like) {
     const rl_view *x = k->arg[0].u.t;
-    const rl_slot *format = &k->arg[k->n_arg - 1];
+    const rl_value *format = &k->arg[k->n_arg - 1];
     int64_t wanted = format->tag == RL_INT ? format->u.i : RL_FORMAT_PRESERVE;
     if (rl_out_dims(k, 0, x->shape, x->ndim) != RL_OK) return RL_FAIL;
     if (wanted == RL_FORMAT_PRESERVE) rl_strides_as(k->out[0], x);
@@ -196,7 +197,7 @@ rl_status rl_gradient_differs(const rl_call *k, const rl_view *want) {
 }
 
 rl_status rl_sizes_read(const rl_call *k, int arg, rl_view *v) {
-    const rl_slot *s = &k->arg[arg];
+    const rl_value *s = &k->arg[arg];
     char text[RL_DIMS_TEXT];
     int n = s->tag == RL_INTS ? s->n : 1;
     const int64_t *sizes = s->tag == RL_INTS ? s->u.ints : &s->u.i;

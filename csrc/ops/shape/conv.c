@@ -1,6 +1,6 @@
 /* Shape rules of convolutions of one to three dimensions, and of transposed ones. They leave an rl_window. */
 #include "shape.h"
-#include "contract/window.h"
+#include "kernel_abi/window.h"
 #include <stdio.h>
 
 /* "5 x 4 x 3" */
@@ -23,7 +23,7 @@ static const char *batched_text(char text[RL_DIMS_TEXT], const rl_view *x, int n
 static rl_status conv_count(const rl_call *k, const char *what, const int64_t *given, int count, int n) {
     char text[RL_DIMS_TEXT];
     if (count == 1 || count == n) return RL_OK;
-    if (k->arg[4].tag == RL_TEXT && strcmp(k->arg[4].u.s, "same") == 0)
+    if (k->arg[4].tag == RL_STRING && strcmp(k->arg[4].u.s, "same") == 0)
         return rl_error_set(RL_RUNTIME, "%s cannot broadcast to %d dimensions", what, n);
     return rl_error_set(RL_RUNTIME,
                         "expected %s to be a single integer value or a list of %d values to match the "
@@ -31,7 +31,7 @@ static rl_status conv_count(const rl_call *k, const char *what, const int64_t *g
                         what, n, what, rl_dims_text(text, given, count));
 }
 static rl_status conv_list(const rl_call *k, int arg, const char *what, int n) {
-    const rl_slot *s = &k->arg[arg];
+    const rl_value *s = &k->arg[arg];
     return s->tag == RL_INTS ? conv_count(k, what, s->u.ints, s->n, n) : RL_OK;
 }
 
@@ -51,10 +51,10 @@ static rl_status conv_dims(rl_call *k, int n) {
     if (k->arg[6].u.i <= 0) return rl_error_set(RL_RUNTIME, "non-positive groups is not supported");
     if (w->ndim == n + 2) return RL_OK;
     /* PyTorch goes by the weight, and has made n numbers of one */
-    const rl_slot *s = &k->arg[3];
+    const rl_value *s = &k->arg[3];
     const int64_t same[3] = {s->u.i, s->u.i, s->u.i};
     bool list = s->tag == RL_INTS;
-    if (k->arg[4].tag != RL_TEXT &&
+    if (k->arg[4].tag != RL_STRING &&
         conv_count(k, "stride", list ? s->u.ints : same, list ? s->n : n, w->ndim - 2) != RL_OK)
         return RL_FAIL;
     return rl_error_set(RL_RUNTIME,
@@ -109,9 +109,9 @@ static rl_status conv_numbers(const rl_call *k, int n) {
 
 static rl_status conv_padding(rl_call *k, int n) {
     rl_window *a = rl_window_made(k);
-    const rl_slot *pad = &k->arg[4];
+    const rl_value *pad = &k->arg[4];
     const rl_view *w = k->arg[1].u.t;
-    if (pad->tag != RL_TEXT) {
+    if (pad->tag != RL_STRING) {
         if (conv_read(k, 4, a->before, n, 0) != RL_OK || conv_read(k, 4, a->after, n, 0) != RL_OK)
             return RL_FAIL;
         return conv_pads(a->before + 3 - n, n);
@@ -203,9 +203,9 @@ static rl_status conv_expected(rl_call *k, const rl_view *x, const rl_view *w, i
     static const char *const names[] = {"", "conv1d", "conv2d", "conv3d"};
     rl_call forward = *k;
     forward.name = names[n];
-    forward.arg[0] = (rl_slot){.tag = RL_TENSOR, .u.t = (rl_view *)x};
-    forward.arg[1] = (rl_slot){.tag = RL_TENSOR, .u.t = (rl_view *)w};
-    forward.arg[2] = (rl_slot){.tag = RL_NONE};
+    forward.arg[0] = (rl_value){.tag = RL_TENSOR, .u.t = (rl_view *)x};
+    forward.arg[1] = (rl_value){.tag = RL_TENSOR, .u.t = (rl_view *)w};
+    forward.arg[2] = (rl_value){.tag = RL_NONE};
     forward.out[0] = out;
     if (conv_shape(&forward, n) != RL_OK) return RL_FAIL;
     memcpy(k->attr, forward.attr, sizeof k->attr);

@@ -1,9 +1,9 @@
 /* Shape rules of sliding blocks. They leave an rl_window of two dimensions. */
-#include "contract/window.h"
+#include "kernel_abi/window.h"
 #include "shape.h"
 
 static rl_status two(const rl_call *k, int arg, const char *what, int64_t *to) {
-    const rl_slot *s = &k->arg[arg];
+    const rl_value *s = &k->arg[arg];
     if (s->tag == RL_INTS && s->n != 2)
         return rl_error_set(RL_RUNTIME, "It is expected %s equals to 2, but got size %d", what, s->n);
     return rl_ints_read(k, arg, 2, to);

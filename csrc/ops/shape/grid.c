@@ -1,4 +1,4 @@
-/* Shape rules of pictures sampled at the places of a grid. */
+/* Shape rules of grid_sample and affine_grid. */
 #include "shape.h"
 
 static rl_status rank_differs(const rl_view *x, const rl_view *grid, int rank) {

@@ -35,7 +35,7 @@ static int64_t mask_count(const rl_view *mask) {
 }
 
 /* "[2], [3, 1]": a mask counts as its dims, each of them a vector */
-static const char *shapes_text(char *text, size_t size, const rl_slot *list) {
+static const char *shapes_text(char *text, size_t size, const rl_value *list) {
     char dims[RL_DIMS_TEXT];
     size_t used = 0;
     *text = 0;
@@ -89,7 +89,7 @@ static rl_status check_index(const rl_view *index) {
 
 static rl_status picks_of(rl_call *k, picks *p) {
     const rl_view *x = k->arg[0].u.t;
-    const rl_slot *list = &k->arg[1];
+    const rl_value *list = &k->arg[1];
     bool fits = true, apart = false;
     int64_t dim = 0, first = -1, last = -1;
     char text[512];
@@ -232,7 +232,7 @@ RL_SHAPE(index) { /* attr[0]: the place of the picks */
 
 /* One number under one mask is filled in, whatever its dtype. */
 static bool is_masked_fill(const rl_call *k) {
-    const rl_slot *list = &k->arg[1];
+    const rl_value *list = &k->arg[1];
     int masks = 0, others = 0;
     for (int i = 0; i < list->n; i++)
         if (list->u.ts[i]) (*(is_mask(list->u.ts[i]) ? &masks : &others))++;

@@ -5,14 +5,14 @@
 /* ---- what all rules of matrices share, and factorisations of one matrix ---- */
 /* Matrices without elements may be as many, as high and as wide as one likes, and take no memory: this says
  * how many are walked over. */
-enum { MOST_EMPTY = 1 << 24 };
+enum { MAX_EMPTY = 1 << 24 };
 static rl_status empty_bounded(const int64_t *shape, int ndim) {
     bool empty = false, large = false;
     int64_t walked = 1;
     for (int d = 0; d < ndim; d++) {
         empty |= shape[d] == 0;
-        large |= shape[d] > MOST_EMPTY;
-        if (!large && shape[d]) walked *= shape[d], large |= walked > MOST_EMPTY;
+        large |= shape[d] > MAX_EMPTY;
+        if (!large && shape[d]) walked *= shape[d], large |= walked > MAX_EMPTY;
     }
     return empty && large
                ? rl_error_set(RL_RUNTIME, "linalg: these matrices have no elements and are too large")
@@ -246,11 +246,11 @@ RL_SHAPE(eigh) {
 }
 
 /* attr[0]: which result is S; attr[1]: all columns of U */
-static rl_status svd_out(rl_call *k, int s, bool full, const rl_slot *driver) {
+static rl_status svd_out(rl_call *k, int s, bool full, const rl_value *driver) {
     const rl_view *a = k->arg[0].u.t;
     if (matrix_dims(a, "linalg.svd") != RL_OK || matrix_dtype(a, "linalg.svd", "linalg_svd_cpu") != RL_OK)
         return RL_FAIL;
-    if (driver->tag == RL_TEXT)
+    if (driver->tag == RL_STRING)
         return rl_error_set(RL_RUNTIME,
                             "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs "
                             "with cuSOLVER backend.");
@@ -370,11 +370,11 @@ static rl_status some_elements(rl_call *k, double order) {
 
 RL_SHAPE(vector_norm) { /* attr[0]: mask of reduced dims */
     const rl_view *x = k->arg[0].u.t;
-    const rl_slot *dims = &k->arg[2];
+    const rl_value *dims = &k->arg[2];
     int64_t shape[RL_MAX_DIMS];
     uint64_t mask = 0;
     int n = dims->tag == RL_INTS ? dims->n : dims->tag == RL_INT ? 1 : 0, kept = 0;
-    if (k->arg[1].tag == RL_TEXT && strcmp(k->arg[1].u.s, "fro") != 0)
+    if (k->arg[1].tag == RL_STRING && strcmp(k->arg[1].u.s, "fro") != 0)
         return rl_error_set(RL_RUNTIME, "linalg.matrix_norm: Order %s not supported.", k->arg[1].u.s);
     if (!rl_is_float(x->dtype) && k->arg[4].tag == RL_DTYPE)
         return rl_error_set(RL_RUNTIME,
@@ -636,7 +636,7 @@ RL_SHAPE(ormqr) {
  * may show afterwards that there are no residuals. */
 RL_SHAPE(lstsq) {
     const rl_view *a = k->arg[0].u.t, *b = k->arg[1].u.t;
-    const char *who = "torch.linalg.lstsq", *driver = k->arg[3].tag == RL_TEXT ? k->arg[3].u.s : "gelsy";
+    const char *who = "torch.linalg.lstsq", *driver = k->arg[3].tag == RL_STRING ? k->arg[3].u.s : "gelsy";
     int64_t lead[RL_MAX_DIMS], none = 0;
     if (a->ndim < 2) return rl_error_set(RL_RUNTIME, "%s: input must have at least 2 dimensions.", who);
     if (b->ndim < 1) return rl_error_set(RL_RUNTIME, "%s: other must have at least 1 dimension.", who);

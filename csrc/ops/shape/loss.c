@@ -7,7 +7,7 @@ enum { NONE, MEAN };
 static rl_status loss_out(rl_call *k, int reduction, const int64_t *shape, int ndim, const rl_view *first,
                           const rl_view *second) {
     if (k->arg[reduction].u.i == NONE)
-        return rl_out_turned(k, 0, shape, ndim, (const rl_view *[]){first, second}, 2);
+        return rl_out_permuted(k, 0, shape, ndim, (const rl_view *[]){first, second}, 2);
     if (rl_out_dims(k, 0, shape, ndim) != RL_OK) return RL_FAIL; /* refuses too many */
     return rl_out_dims(k, 0, NULL, 0);
 }
@@ -87,7 +87,7 @@ static rl_status back_dims(const rl_call *k, int64_t *shape, int *n) {
 static rl_status back_out(rl_call *k, int n_in, const rl_view *const *in) {
     int64_t shape[RL_MAX_DIMS];
     int n;
-    return back_dims(k, shape, &n) == RL_OK ? rl_out_turned(k, 0, shape, n, in, n_in) : RL_FAIL;
+    return back_dims(k, shape, &n) == RL_OK ? rl_out_permuted(k, 0, shape, n, in, n_in) : RL_FAIL;
 }
 #define BACK_LIKE(...)                                                                                       \
     back_out(k, (int)(sizeof((const rl_view *[]){__VA_ARGS__}) / sizeof(rl_view *)),                         \

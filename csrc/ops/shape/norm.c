@@ -27,7 +27,7 @@ static bool same_dims(const rl_view *v, const int64_t *dims, int n) {
 /* attr[0]: how many of the last dimensions are normalised */
 static rl_status normalized_dims(rl_call *k, const char *star) {
     const rl_view *x = k->arg[0].u.t;
-    const rl_slot *s = &k->arg[1];
+    const rl_value *s = &k->arg[1];
     char want[RL_DIMS_TEXT], have[RL_DIMS_TEXT];
     if (s->tag != RL_INTS)
         return rl_error_set(RL_TYPE,
@@ -183,7 +183,7 @@ static rl_status norm_back(rl_call *k, int64_t samples, int64_t channels, int64_
 
 static rl_status norm_back_last(rl_call *k, const rl_view *weight, int statistics_args) {
     const rl_view *x = k->arg[1].u.t;
-    const rl_slot *s = &k->arg[2];
+    const rl_value *s = &k->arg[2];
     int64_t samples = 1, channels = 1;
     rl_view last = {.ndim = 0};
     if (s->tag == RL_INTS && s->n >= 1 && s->n <= x->ndim)

@@ -1,6 +1,6 @@
 /* Shape rules of pooling over one to three dimensions. They leave an rl_window. */
 #include "shape.h"
-#include "contract/window.h"
+#include "kernel_abi/window.h"
 #include <stdio.h>
 
 static rl_status pool_outputs(rl_call *k, const int64_t *shape) {
@@ -14,7 +14,7 @@ static rl_status pool_outputs(rl_call *k, const int64_t *shape) {
 /* Shape rules that say it in PyTorch's words of a pooling operator: an int[n] argument called `what`. */
 static rl_status pool_list(const rl_call *k, int arg, const char *what, int n) {
     static const char *const counts[] = {"", "", "two", "three"};
-    const rl_slot *s = &k->arg[arg];
+    const rl_value *s = &k->arg[arg];
     if (s->tag != RL_INTS || s->n == 1 || s->n == n) return RL_OK;
     bool max = k->name[0] == 'm', stride = strcmp(what, "stride") == 0;
     if (stride && s->n == 0) return RL_OK;
@@ -301,7 +301,7 @@ RL_SHAPE(avg_pool3d) {
 
 /* ---- adaptive: output_size says how many windows ---- */
 static rl_status adaptive_length(const rl_call *k, int n) {
-    const rl_slot *s = &k->arg[1];
+    const rl_value *s = &k->arg[1];
     if (s->tag != RL_INTS || s->n == n) return RL_OK;
     if (n == 1)
         return rl_error_set(RL_RUNTIME, "%s() argument 'output_size' should contain one int (got %d)",
@@ -376,7 +376,7 @@ RL_SHAPE(adaptive_max_pool3d) {
 /* ---- way back from max pooling ---- */
 /* the n numbers of an argument; one alone stands for all only where it is no list */
 static rl_status exactly(const rl_call *k, int arg, int n, const char *what, int64_t *to) {
-    const rl_slot *s = &k->arg[arg];
+    const rl_value *s = &k->arg[arg];
     if (s->tag == RL_INTS && s->n != n)
         return rl_error_set(RL_RUNTIME, "There should be exactly %s in %s, but got%s %d elements.",
                             n == 2 ? "two elements (height, width)" : "three elements (depth, height, width)",
@@ -458,7 +458,7 @@ RL_SHAPE(max_unpool3d) {
 /* ---- fractional max pooling ----
  * They leave kernel and spatial of an rl_window. */
 static rl_status fractional_list(const rl_call *k, int arg, int n, const char *what, int64_t *to) {
-    const rl_slot *s = &k->arg[arg];
+    const rl_value *s = &k->arg[arg];
     if (s->tag == RL_INTS && s->n != n)
         return rl_error_set(RL_RUNTIME,
                             "fractional_max_pool%dd: %s must either be a single Int or tuple of %sInts", n,

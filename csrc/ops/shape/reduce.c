@@ -22,7 +22,7 @@ static uint64_t every_dim(const rl_view *x) {
 }
 
 /* the mask of a dim argument: None and [] mean all */
-static rl_status dims_mask(const rl_view *x, const rl_slot *s, uint64_t *mask) {
+static rl_status dims_mask(const rl_view *x, const rl_value *s, uint64_t *mask) {
     int64_t one = s->u.i;
     const int64_t *dims = s->tag == RL_INTS ? s->u.ints : &one;
     int n = s->tag == RL_INTS ? s->n : s->tag == RL_INT ? 1 : 0;

@@ -1,6 +1,6 @@
 /* Shape rules of pictures in another size: (input, output_size, [align_corners], factors ...), and of the
  * gradients (grad_output, output_size, input_size, [align_corners], factors ...). */
-#include "contract/resize.h"
+#include "kernel_abi/resize.h"
 #include "shape.h"
 #include <stdio.h>
 

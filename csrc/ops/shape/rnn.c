@@ -7,7 +7,7 @@
  *     a0 a1 a2      a0 b0 c0 a1 b1 a2        batch_sizes 3, 2, 1
  *     b0 b1
  *     c0            row b of a step belongs to sequence b: those that have ended are the last ones */
-#include "contract/rnn.h"
+#include "kernel_abi/rnn.h"
 #include "shape.h"
 
 static rl_status differs(const rl_call *k, const char *what, const rl_view *v) {

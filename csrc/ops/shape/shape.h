@@ -1,7 +1,7 @@
 /* What the files of shape rules share. */
 #ifndef RL_OPS_SHAPE_SHAPE_H
 #define RL_OPS_SHAPE_SHAPE_H
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/view.h"
@@ -21,7 +21,7 @@ rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim);
  * among its arguments do (Note [Order of dims] in core/view.h). */
 rl_status rl_out_elementwise(rl_call *k, int i, const int64_t *shape, int ndim);
 /* ... as those of these do */
-rl_status rl_out_turned(rl_call *k, int i, const int64_t *shape, int ndim, const rl_view *const *in, int n);
+rl_status rl_out_permuted(rl_call *k, int i, const int64_t *shape, int ndim, const rl_view *const *in, int n);
 /* The n numbers of an int[n] argument, of which one stands for all; refuses lists of another length. */
 rl_status rl_ints_list(const rl_call *k, int arg, int n, int64_t *to);
 static inline rl_status rl_ints_read(const rl_call *k, int arg, int n, int64_t *to) {

@@ -63,7 +63,7 @@ rl_status rl_view_restride(const rl_view *x, const int64_t *shape, int ndim, int
     return view_d < 0 ? RL_OK : RL_UNSUPPORTED;
 }
 
-rl_status rl_view_size(const rl_view *x, const rl_slot *s, int64_t *shape) {
+rl_status rl_view_size(const rl_view *x, const rl_value *s, int64_t *shape) {
     int unknown = -1;
     bool huge = false, none = false;
     int64_t known = 1;
@@ -109,7 +109,7 @@ RL_SHAPE(alias) {
 
 RL_SHAPE(view) {
     const rl_view *x = k->arg[0].u.t;
-    const rl_slot *s = &k->arg[1];
+    const rl_value *s = &k->arg[1];
     int n = s->tag == RL_INTS ? s->n : 1;
     if (view_begin(k, n) != RL_OK || rl_view_size(x, s, k->out[0]->shape) != RL_OK) return RL_FAIL;
     k->out[0]->numel = x->numel;
@@ -126,7 +126,7 @@ RL_SHAPE(view) {
 
 RL_SHAPE(permute) {
     const rl_view *x = k->arg[0].u.t;
-    const rl_slot *s = &k->arg[1];
+    const rl_value *s = &k->arg[1];
     uint64_t seen = 0;
     int n = s->tag == RL_INTS ? s->n : 1;
     if (n != x->ndim)
@@ -180,7 +180,7 @@ RL_SHAPE(squeeze) {
 }
 
 RL_SHAPE(squeeze_dim) {
-    const rl_slot *s = &k->arg[1];
+    const rl_value *s = &k->arg[1];
     uint64_t mask = 0;
     int n = s->tag == RL_INTS ? s->n : 1;
     for (int i = 0; i < n; i++) {
@@ -207,7 +207,7 @@ RL_SHAPE(unsqueeze) {
 
 RL_SHAPE(expand) {
     const rl_view *x = k->arg[0].u.t;
-    const rl_slot *s = &k->arg[1];
+    const rl_value *s = &k->arg[1];
     int n = s->tag == RL_INTS ? s->n : 1;
     char want[RL_DIMS_TEXT], have[RL_DIMS_TEXT];
     const int64_t *wanted = s->tag == RL_INTS ? s->u.ints : &s->u.i;
@@ -320,7 +320,7 @@ static rl_status strided_bounds(const int64_t *shape, const int64_t *strides, in
 
 RL_SHAPE(as_strided) {
     const rl_view *x = k->arg[0].u.t;
-    const rl_slot *size = &k->arg[1], *stride = &k->arg[2];
+    const rl_value *size = &k->arg[1], *stride = &k->arg[2];
     for (int i = 1; i < 3; i++)
         if (k->arg[i].tag != RL_INTS)
             return rl_error_set(RL_TYPE,
@@ -342,7 +342,7 @@ RL_SHAPE(as_strided) {
 
 RL_SHAPE(as_strided_back) {
     const rl_view *x = k->arg[0].u.t;
-    const rl_slot *whole = &k->arg[1], *size = &k->arg[2], *stride = &k->arg[3];
+    const rl_value *whole = &k->arg[1], *size = &k->arg[2], *stride = &k->arg[3];
     if (whole->tag != RL_INTS || size->tag != RL_INTS || stride->tag != RL_INTS || size->n != stride->n ||
         size->n != x->ndim || (x->ndim && memcmp(size->u.ints, x->shape, x->ndim * sizeof *x->shape) != 0))
         return rl_error_set(RL_RUNTIME, "_as_strided_backward: input must have the shape size");

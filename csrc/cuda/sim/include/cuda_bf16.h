@@ -2,7 +2,7 @@
 #ifndef RL_SIM_CUDA_BF16_H
 #define RL_SIM_CUDA_BF16_H
 #include "cuda_runtime.h"
-#include "contract/kernel.h"
+#include "kernel_abi/kernel.h"
 
 struct __nv_bfloat16 {
     unsigned short bits;

@@ -1,7 +1,7 @@
 /* The gradient of a convolution by the bias: the sum of each channel's planes. */
 #include "kernels/simd/common.h"
 #include "indirect_gemm.h"
-#include "contract/window.h"
+#include "kernel_abi/window.h"
 #ifdef RL_SIMD_X86
 static const double BIAS_NS = 0.15; /* a number */
 enum { BIAS_PLACES = 64 };          /* added in float32 where channels lie side by side */

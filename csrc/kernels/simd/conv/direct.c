@@ -1,5 +1,5 @@
-/* conv2d where few channels or small images leave a general library idle: the sum runs straight over
- * the input, without im2col, and a batch is cut into rows.
+/* Direct convolution, for few channels or small images, where a general library is slow: it sums over the
+ * input without im2col, and threads share the rows of a batch.
  *
  * Note [Taps]
  *   A tap is one (ky, kx) of the window. Padding and column strides are removed beforehand by a copy,
@@ -11,11 +11,11 @@
 #include "conv.h"
 #include "kernels/simd/common.h"
 #include "indirect_gemm.h"
-#include "contract/window.h"
+#include "kernel_abi/window.h"
 #include "kernels/simd/gemm/gemm.h"
 
 #ifdef RL_SIMD_X86
-enum { CONV_WIDE = 6, CONV_TAPS = RL_CONV_TAPS, KEY_WIDE = 0x21, KEY_DEEP = 0x22 };
+enum { CONV_OW_BLOCK = 6, CONV_TAPS = RL_CONV_TAPS, KEY_OW_BLOCKED = 0x21, KEY_OC_BLOCKED = 0x22 };
 enum { CONV_COPY = 1 << 20 }; /* floats of prepared input per round, unless one image has more */
 typedef struct {
     const float *in, *weights, *bias;
@@ -75,29 +75,30 @@ static void copy_planes(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 /* ---- packed weights ---- */
-static void weights_wide(float *to, const float *w, const rl_conv *c) {
+static void weights_ow_blocked(float *to, const float *w, const rl_conv *c) {
     for (int64_t first = 0, left; first < c->groups * c->oc; first += left) {
-        left = simd_min(CONV_WIDE, c->oc - first % c->oc);
-        rl_gemm_turn(to + first * c->depth, left, w + first * c->depth, c->depth, left, c->depth);
+        left = simd_min(CONV_OW_BLOCK, c->oc - first % c->oc);
+        rl_gemm_transpose(to + first * c->k, left, w + first * c->k, c->k, left, c->k);
     }
 }
 
-static void weights_deep(float *to, const float *w, const rl_conv *c, int64_t width) {
+static void weights_oc_blocked(float *to, const float *w, const rl_conv *c, int64_t width) {
     for (int64_t g = 0; g < c->groups; g++)
         for (int64_t first = 0; first < c->oc; first += 2 * width) {
             int64_t count = simd_min(2 * width, c->oc - first), lanes = count > width ? 2 * width : width;
-            if (count < lanes) __builtin_memset(to, 0, (size_t)(lanes * c->depth) * sizeof(float));
-            rl_gemm_turn(to, lanes, w + (g * c->oc + first) * c->depth, c->depth, count, c->depth);
-            to += lanes * c->depth;
+            if (count < lanes) __builtin_memset(to, 0, (size_t)(lanes * c->k) * sizeof(float));
+            rl_gemm_transpose(to, lanes, w + (g * c->oc + first) * c->k, c->k, count, c->k);
+            to += lanes * c->k;
         }
 }
 
 /* `plain` weights are packed for this call; without them c->weight and its packed weights serve */
-static const float *conv_weights(rl_call *k, const rl_conv *c, const float *plain, bool deep, int64_t width) {
-    uint64_t key =
-        (uint64_t)(deep ? KEY_DEEP : KEY_WIDE) << 48 | (uint64_t)c->groups << 8 | (deep ? width : 0);
-    rl_count lanes = deep ? rl_count_round_up(RL_COUNT(c->oc), width) : RL_COUNT(c->oc);
-    rl_count floats = rl_count_times(rl_count_times(lanes, c->groups), c->depth);
+static const float *conv_weights(rl_call *k, const rl_conv *c, const float *plain, bool oc_blocked,
+                                 int64_t width) {
+    uint64_t key = (uint64_t)(oc_blocked ? KEY_OC_BLOCKED : KEY_OW_BLOCKED) << 48 | (uint64_t)c->groups << 8 |
+                   (oc_blocked ? width : 0);
+    rl_count lanes = oc_blocked ? rl_count_round_up(RL_COUNT(c->oc), width) : RL_COUNT(c->oc);
+    rl_count floats = rl_count_times(rl_count_times(lanes, c->groups), c->k);
     float *to = plain ? NULL : k->svc->packed_find(k, c->weight, key);
     if (to) return to;
     if (!plain) to = k->svc->packed_new(k, c->weight, key, floats, sizeof(float));
@@ -105,32 +106,32 @@ static const float *conv_weights(rl_call *k, const rl_conv *c, const float *plai
     if (!kept) to = rl_gemm_scratch(k, floats);
     if (!to) return NULL;
     if (!plain) plain = rl_const_data(c->weight);
-    if (deep)
-        weights_deep(to, plain, c, width);
+    if (oc_blocked)
+        weights_oc_blocked(to, plain, c, width);
     else
-        weights_wide(to, plain, c);
+        weights_ow_blocked(to, plain, c);
     if (kept) k->svc->packed_ready(k, c->weight, key);
     return to;
 }
 
 /* Lanes that work for nothing, and for deep the turning of its answer, in multiply-adds per output. */
 RL_CHOOSER
-static bool conv_is_deep(const rl_conv *c, int64_t width) {
-    double wide = (double)c->oc * (double)(simd_ceil_div(c->ow, width) * width) * (double)c->depth;
-    double deep = (double)(simd_ceil_div(c->oc, width) * width) * (double)c->ow * (double)(c->depth + 16);
-    if (c->oc < CONV_WIDE) wide *= 1.0 + 0.15 * (double)(CONV_WIDE - c->oc);
-    return deep < wide;
+static bool conv_is_oc_blocked(const rl_conv *c, int64_t width) {
+    double wide = (double)c->oc * (double)(simd_ceil_div(c->ow, width) * width) * (double)c->k;
+    double oc_blocked = (double)(simd_ceil_div(c->oc, width) * width) * (double)c->ow * (double)(c->k + 16);
+    if (c->oc < CONV_OW_BLOCK) wide *= 1.0 + 0.15 * (double)(CONV_OW_BLOCK - c->oc);
+    return oc_blocked < wide;
 }
 
 rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const float *plain, float *out) {
     bool wide512 = k->svc->isa & RL_ISA_AVX512, one = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(c));
     int64_t width = wide512 ? 16 : 8, threads = simd_max(1, k->threads);
-    bool deep = conv_is_deep(c, width);
+    bool oc_blocked = conv_is_oc_blocked(c, width);
     direct_job j = {
         .groups = c->groups, .ic = c->ic, .oc = c->oc, .oh = c->oh, .ow = c->ow, .plane = c->oh * c->ow};
     j.taps = (int)(c->kh * c->kw);
     j.bias = c->bias ? rl_const_data(c->bias) : NULL;
-    j.weights = conv_weights(k, c, plain, deep, width);
+    j.weights = conv_weights(k, c, plain, oc_blocked, width);
     if (!j.weights) return RL_FAIL;
 
     bool copies = c->pt || c->pl || c->sw > 1 || (c->oh - 1) * c->sh + (c->kh - 1) * c->dh >= c->h ||
@@ -154,12 +155,13 @@ rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const fl
         copy.to = rl_gemm_scratch(k, rl_count_times(image, round));
         if (!copy.to) return RL_FAIL;
     }
-    int64_t block = deep ? 2 * width : CONV_WIDE, rows = deep ? 1 : 2;
+    int64_t block = oc_blocked ? 2 * width : CONV_OW_BLOCK, rows = oc_blocked ? 1 : 2;
     int64_t blocks = simd_ceil_div(c->oc, block), lines = simd_ceil_div(c->oh, rows);
     int64_t items = c->groups * blocks * lines; /* of one image */
-    j.rows_first = c->oc * c->depth * lines > c->ic * j.channel * blocks;
-    void (*body)(void *, int64_t, int64_t, int) = deep ? (wide512 ? deep_items_avx512 : deep_items_avx2)
-                                                       : (wide512 ? wide_items_avx512 : wide_items_avx2);
+    j.rows_first = c->oc * c->k * lines > c->ic * j.channel * blocks;
+    void (*body)(void *, int64_t, int64_t, int) =
+        oc_blocked ? (wide512 ? oc_blocked_items_avx512 : oc_blocked_items_avx2)
+                   : (wide512 ? ow_blocked_items_avx512 : ow_blocked_items_avx2);
     for (int64_t i = 0; i < c->n; i += round) {
         int64_t count = simd_min(round, c->n - i);
         j.in = in + i * planes * c->h * c->w;

@@ -1,4 +1,4 @@
-/* What the gradients of convolutions by Note [Placed tiles] share. */
+/* What the users of Note [Indirect GEMM] share. */
 #include "indirect_gemm.h"
 #include "kernels/simd/common.h"
 #include "kernels/simd/gemm/gemm.h"
@@ -21,20 +21,21 @@
 #undef SIMD_DOUBLE
 
 RL_CHOOSER
-bool rl_conv_placed_make(rl_call *k, const rl_conv *c, int dtype, int64_t lanes, rl_conv_placed *p) {
-    static const rl_conv_kit *const kits[2][2] = {{&placed_kit_avx2, &placed_kit_avx512},
-                                                  {&placed_kit_avx2_f64, &placed_kit_avx512_f64}};
+bool rl_indirect_gemm_make(rl_call *k, const rl_conv *c, int dtype, int64_t lanes, rl_indirect_gemm *p) {
+    static const rl_conv_ukernel *const ukernels[2][2] = {
+        {&indirect_ukernel_avx2, &indirect_ukernel_avx512},
+        {&indirect_ukernel_avx2_f64, &indirect_ukernel_avx512_f64}};
     const int inner = dtype == RL_F64 ? RL_F64 : RL_F32;
-    *p = (rl_conv_placed){.c = c, .inner = inner, .size = (int)rl_itemsize(inner)};
-    p->kit = kits[inner == RL_F64][(k->svc->isa & RL_ISA_AVX512) != 0];
-    p->in = simd_mover_between(k, inner, dtype), p->out = simd_mover_between(k, dtype, inner);
+    *p = (rl_indirect_gemm){.c = c, .inner = inner, .size = (int)rl_itemsize(inner)};
+    p->ukernel = ukernels[inner == RL_F64][(k->svc->isa & RL_ISA_AVX512) != 0];
+    p->in = simd_cast_copy_between(k, inner, dtype), p->out = simd_cast_copy_between(k, dtype, inner);
     p->high = simd_max(c->h + c->pt, (c->oh - 1) * c->sh + (c->kh - 1) * c->dh + 1);
     p->wide = simd_max(c->w + c->pl, (c->ow - 1) * c->sw + (c->kw - 1) * c->dw + 1);
-    p->blocks = simd_ceil_div(lanes, p->kit->nr);
-    return (double)p->high * (double)p->wide * p->kit->nr <= INT32_MAX;
+    p->blocks = simd_ceil_div(lanes, p->ukernel->nr);
+    return (double)p->high * (double)p->wide * p->ukernel->nr <= INT32_MAX;
 }
 
-void rl_conv_places(const rl_conv_placed *p, int32_t *table, int64_t images, int64_t step) {
+void rl_conv_places(const rl_indirect_gemm *p, int32_t *table, int64_t images, int64_t step) {
     const rl_conv *c = p->c;
     for (int64_t i = 0; i < images; i++)
         for (int64_t y = 0; y < c->oh; y++)
@@ -42,9 +43,9 @@ void rl_conv_places(const rl_conv_placed *p, int32_t *table, int64_t images, int
                 *table++ = (int32_t)(((i * p->high + y * c->sh) * p->wide + x * c->sw) * step);
 }
 
-void rl_conv_put(const rl_conv_placed *p, char *to, const rl_conv_planes *planes, const char *from,
+void rl_conv_put(const rl_indirect_gemm *p, char *to, const rl_conv_planes *planes, const char *from,
                  int64_t width, int64_t places, int64_t count) {
-    static const simd_mover same = {0};
+    static const simd_cast_copy same = {0};
     const int64_t item = p->out.to_item, line = width * p->size;
     if (planes->place == 1 && !p->out.convert) /* four planes at a time: many would fall to few cache sets */
         for (int64_t i = 0; i < count; i += 4)
@@ -52,11 +53,12 @@ void rl_conv_put(const rl_conv_placed *p, char *to, const rl_conv_planes *planes
                          from + i * p->size, width, 1, places, simd_min(4, count - i));
     else if (planes->place == 1)
         for (int64_t i = 0; i < count; i++)
-            simd_move(&p->out, to + i * planes->channel * item, item, from + i * p->size, line, places);
+            simd_cast_copy_run(&p->out, to + i * planes->channel * item, item, from + i * p->size, line,
+                               places);
     else
         for (int64_t i = 0; i < places; i++)
-            simd_move(&p->out, to + i * planes->place * item, planes->channel * item, from + i * line,
-                      p->size, count);
+            simd_cast_copy_run(&p->out, to + i * planes->place * item, planes->channel * item,
+                               from + i * line, p->size, count);
 }
 #endif
 

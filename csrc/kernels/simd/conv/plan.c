@@ -5,12 +5,12 @@
  *   gradient by the weight  depthwise_backward │ weight_gradient_gemm │ weight_gradient
  *
  * What is refused here goes to the kernels that stand behind in the declaration: oneDNN's, igemm, the
- * reference. oneDNN is asked in one place, rl_has_vendor() below; its own kernel takes whatever is left to
+ * reference. oneDNN is asked in one place, rl_has_onednn() below; its own kernel takes whatever is left to
  * it. */
 #include "conv.h"
 #include "kernels/simd/common.h"
 #include "indirect_gemm.h"
-#include "contract/window.h"
+#include "kernel_abi/window.h"
 #include "kernels/shared/plain.h"
 #include <string.h>
 
@@ -19,22 +19,22 @@
 /* Who is fastest, as measured with AVX2 and AVX-512. oneDNN's blocked kernels pay for turning the layout of
  * the input and output, so they win only where little of that meets much arithmetic. */
 enum { LINE_CHANNELS = 16 }; /* of one row: the direct way would compute two */
-typedef enum { CONV_DIRECT, CONV_PRODUCT, CONV_BLOCKED } conv_way;
+typedef enum { CONV_DIRECT, CONV_GEMM, CONV_BLOCKED } conv_way;
 RL_CHOOSER
 static conv_way conv_choose(const rl_conv *c, bool blocked) {
     int64_t pixels = c->oh * c->ow;
     bool point = c->kh * c->kw == 1;
-    if (c->kh * c->kw > RL_CONV_TAPS) return blocked ? CONV_BLOCKED : CONV_PRODUCT;
+    if (c->kh * c->kw > RL_CONV_TAPS) return blocked ? CONV_BLOCKED : CONV_GEMM;
     if (c->ic == 1 && c->oc == 1)
         return blocked && pixels < 196 && c->groups > 16 ? CONV_BLOCKED : CONV_DIRECT;
     if (blocked && pixels < 144 && c->ic >= 64 && c->oc >= 64) return CONV_BLOCKED;
     if (blocked && !point && c->ic >= 128 && c->oc >= 64 && pixels < 3136) return CONV_BLOCKED;
     if (blocked && !point && c->sw > 1 && c->ic >= 16) return CONV_BLOCKED;
-    if (c->h == 1 && c->kh == 1 && c->oc >= LINE_CHANNELS && c->depth >= LINE_CHANNELS) return CONV_PRODUCT;
-    return point && c->oc > 16 ? CONV_PRODUCT : CONV_DIRECT;
+    if (c->h == 1 && c->kh == 1 && c->oc >= LINE_CHANNELS && c->k >= LINE_CHANNELS) return CONV_GEMM;
+    return point && c->oc > 16 ? CONV_GEMM : CONV_DIRECT;
 }
 
-/* Tiny planes of several images, and where the vendor's library would be asked and is not there, small ones.
+/* Tiny planes of several images, and where oneDNN would be asked and is not there, small ones.
  */
 RL_CHOOSER
 static bool conv_sends(const rl_conv *c, bool alone) {
@@ -50,11 +50,12 @@ static rl_status conv_fastest(rl_call *k, bool may_leave) {
     rl_conv c;
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_read(k, &c)) return RL_UNSUPPORTED;
     conv_way way = conv_choose(&c, may_leave);
-    const bool alone = way == CONV_BLOCKED && !rl_has_vendor(k);
+    const bool alone = way == CONV_BLOCKED && !rl_has_onednn(k);
     rl_status status;
-    if (conv_sends(&c, alone) && rl_conv_sent(k, &c, rl_window_of(k)->spatial, true, &status)) return status;
+    if (conv_sends(&c, alone) && rl_conv_scatter_gemm(k, &c, rl_window_of(k)->spatial, true, &status))
+        return status;
     if (alone) way = conv_choose(&c, false);
-    if (way == CONV_PRODUCT) return simd_conv_patches(k);
+    if (way == CONV_GEMM) return simd_conv_igemm(k);
     if (way == CONV_BLOCKED || !rl_is_contiguous(c.weight)) return RL_UNSUPPORTED;
     /* channels_last and its kin: with groups nobody else is fast, and a copy is cheap */
     if (!rl_is_contiguous(c.in) && c.groups == 1) return RL_UNSUPPORTED;
@@ -116,10 +117,10 @@ RL_KERNEL(simd_conv_input) {
     const bool floats = k->out[0]->dtype == RL_F32, plain = rl_is_plain(k->out[0]);
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_back_read(k, k->out[0], rl_in(k, 1), rl_in(k, 0), &c))
         return RL_UNSUPPORTED;
-    if (rl_conv_input_depth(k, &c, rl_window_of(k)->spatial, &status)) return status;
+    if (rl_conv_input_depthwise(k, &c, rl_window_of(k)->spatial, &status)) return status;
     if (floats && plain ? input_suits_tiles(&c) : !floats || c.ic >= FEW_LANES) {
         RL_UNREACHED("the gradient of an input would have to take gigabytes")
-        if (rl_conv_sent(k, &c, rl_window_of(k)->spatial, false, &status)) return status;
+        if (rl_conv_scatter_gemm(k, &c, rl_window_of(k)->spatial, false, &status)) return status;
     }
     if (!plain) return RL_UNSUPPORTED;
     const float *grad = rl_plain_input(k, rl_in(k, 0)), *w = rl_plain_input(k, rl_in(k, 1));
@@ -134,9 +135,9 @@ RL_KERNEL(simd_conv_input) {
 /* Tiles want lanes of output channels; few columns over large planes are quicker as they lie. */
 RL_CHOOSER
 static bool weight_suits_tiles(const rl_conv *c) {
-    if (c->oc < 16 || c->depth < 16) return false;
-    if (c->kh * c->kw == 1 && c->oh * c->ow >= 128) return c->depth * c->oc >= 1 << 14;
-    return c->depth >= 32 || c->oh * c->ow < 256;
+    if (c->oc < 16 || c->k < 16) return false;
+    if (c->kh * c->kw == 1 && c->oh * c->ow >= 128) return c->k * c->oc >= 1 << 14;
+    return c->k >= 32 || c->oh * c->ow < 256;
 }
 
 RL_CHOOSER
@@ -146,9 +147,9 @@ RL_KERNEL(simd_conv_weight) {
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_back_read(k, in, out, grad, &c)) return RL_UNSUPPORTED;
     rl_status status;
     const bool plain = rl_is_plain(out);
-    if (rl_conv_weight_depth(k, &c, rl_window_of(k)->spatial, &status)) return status;
+    if (rl_conv_weight_depthwise(k, &c, rl_window_of(k)->spatial, &status)) return status;
     if (!plain || weight_suits_tiles(&c)) {
-        if (rl_conv_weight_placed(k, &c, rl_window_of(k)->spatial, &status)) return status;
+        if (rl_conv_weight_indirect_gemm(k, &c, rl_window_of(k)->spatial, &status)) return status;
         if (!plain) return RL_UNSUPPORTED;
     }
     return rl_conv_weight_correlate(k, &c);

@@ -1,4 +1,4 @@
-/* The gradient of conv1d and conv2d by the weight: long products of planes, shifted against each other.
+/* The gradient of conv1d and conv2d by the weight: long dot products of planes, shifted against each other.
  *
  * Note [Correlation]
  *   dW[o][tap] is the sum of grad[o][place] * x[place moved by tap]. When the rows of the gradient are as far
@@ -16,7 +16,7 @@
 #include "conv.h"
 #include "indirect_gemm.h"
 #include "kernels/simd/gemm/gemm.h"
-#include "contract/window.h"
+#include "kernel_abi/window.h"
 #include "kernels/shared/plain.h"
 
 #ifdef RL_SIMD_X86
@@ -114,7 +114,7 @@ static void weight_part(const weight_job *j, char *room, float *sums, int64_t im
         r.grad = j->grad + (image * j->outputs + o0) * c->oh * c->ow + y * c->ow;
         r.grad_plane = c->oh * c->ow, r.grad_image = j->outputs * r.grad_plane;
     }
-    (j->wide ? weight_run_avx512 : weight_run_avx2)(&r, j->tap, c->depth, o1 - o0, sums + o0 * c->depth);
+    (j->wide ? weight_run_avx512 : weight_run_avx2)(&r, j->tap, c->k, o1 - o0, sums + o0 * c->k);
 }
 
 /* item = chunk * splits + part of the output channels */
@@ -125,8 +125,8 @@ static void weight_items(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t i = begin; i < end; i++) {
         int64_t first = i / j->splits * j->chunk, last = simd_min(c->n, first + j->chunk);
         int64_t o0 = i % j->splits * j->split, o1 = simd_min(j->outputs, o0 + j->split);
-        float *sums = j->sums + i / j->splits * j->outputs * c->depth;
-        __builtin_memset(sums + o0 * c->depth, 0, (size_t)((o1 - o0) * c->depth) * sizeof(float));
+        float *sums = j->sums + i / j->splits * j->outputs * c->k;
+        __builtin_memset(sums + o0 * c->k, 0, (size_t)((o1 - o0) * c->k) * sizeof(float));
         for (int64_t n = first; n < last; n += j->images)
             for (int64_t y = 0; y < c->oh; y += j->rows)
                 for (int64_t o = o0, next; o < o1; o = next) {
@@ -173,7 +173,7 @@ static void weight_runs(weight_job *j) {
  * change no sum, when those are too few for the threads. */
 static int64_t weight_chunks(weight_job *j, int64_t threads) {
     const rl_conv *c = j->c;
-    int64_t groups = simd_ceil_div(c->n, j->images), floats = j->outputs * c->depth;
+    int64_t groups = simd_ceil_div(c->n, j->images), floats = j->outputs * c->k;
     int64_t chunks = rl_conv_work(c) < ONE_CHUNK ? 1 : simd_min(groups, CHUNKS);
     chunks = simd_max(1, simd_min(chunks, SUMS / floats));
     j->chunk = simd_ceil_div(groups, chunks) * j->images;
@@ -200,8 +200,8 @@ static rl_layout weight_layout(const rl_call *k, weight_job *j) {
 
 static const int64_t *weight_taps(rl_call *k, const weight_job *j) {
     const rl_conv *c = j->c;
-    int64_t *taps = k->svc->scratch(k, RL_COUNT(c->depth), sizeof *taps), plane = j->height * j->pitch;
-    for (int64_t i = 0; taps && i < c->depth; i++) {
+    int64_t *taps = k->svc->scratch(k, RL_COUNT(c->k), sizeof *taps), plane = j->height * j->pitch;
+    for (int64_t i = 0; taps && i < c->k; i++) {
         int64_t y = i / c->kw % c->kh * c->dh, x = i % c->kw * c->dw;
         taps[i] = i / (c->kh * c->kw) * j->channel + (y % c->sh * c->sw + x % c->sw) * plane +
                   y / c->sh * j->pitch + x / c->sw;
@@ -214,7 +214,7 @@ rl_status rl_conv_weight_correlate(rl_call *k, const rl_conv *c) {
     int64_t threads = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(c)) ? 1 : k->threads;
     weight_job j = {.c = c, .wide = k->svc->isa & RL_ISA_AVX512, .outputs = c->groups * c->oc};
     weight_runs(&j);
-    int64_t chunks = weight_chunks(&j, threads), floats = j.outputs * c->depth;
+    int64_t chunks = weight_chunks(&j, threads), floats = j.outputs * c->k;
     const rl_layout l = weight_layout(k, &j);
     if (!k->svc->rooms(k, &l, threads, &j.rooms)) return RL_FAIL;
     j.in = rl_plain_input(k, in), j.grad = rl_plain_input(k, grad);

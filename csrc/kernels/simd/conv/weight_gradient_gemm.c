@@ -1,4 +1,4 @@
-/* The gradient of conv1d and conv2d by the weight, by Note [Placed tiles]:
+/* The gradient of conv1d and conv2d by the weight, by Note [Indirect GEMM]:
  *
  *     dW[input channel, tap][output channel]  =  sum over places of  x[place + tap][input channel]
  *                                                                    * grad[place][output channel]
@@ -28,7 +28,7 @@ typedef struct {
 } weight_line;
 
 typedef struct {
-    rl_conv_placed p;
+    rl_indirect_gemm p;
     rl_conv_planes in, grad;
     int64_t image, images, round; /* the first of this round, how many it has and the others have */
     int64_t strips, width;        /* of a group's input channels */
@@ -73,7 +73,7 @@ static void strip_items(void *ctx, int64_t begin, int64_t end, int thread) {
 static void panel_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const weight_job *j = ctx;
     const rl_conv *c = j->p.c;
-    const int64_t nr = j->p.kit->nr, places = c->oh * c->ow, size = j->p.size;
+    const int64_t nr = j->p.ukernel->nr, places = c->oh * c->ow, size = j->p.size;
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
         const int64_t block = i / j->images % j->p.blocks, group = i / j->images / j->p.blocks;
@@ -91,7 +91,7 @@ static void panel_items(void *ctx, int64_t begin, int64_t end, int thread) {
 static void weight_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const weight_job *j = ctx;
     const rl_conv *c = j->p.c;
-    const int64_t nr = j->p.kit->nr, places = j->images * c->oh * c->ow, size = j->p.size;
+    const int64_t nr = j->p.ukernel->nr, places = j->images * c->oh * c->ow, size = j->p.size;
     const int64_t depth = rl_conv_even(places, BLOCK);
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
@@ -106,7 +106,7 @@ static void weight_items(void *ctx, int64_t begin, int64_t end, int thread) {
             for (const weight_line *l = j->line + first; l < j->line + last; l++) {
                 t.rows = l->rows, t.c_at = j->columns + l->first;
                 t.a = strip + (l->strip * j->strip_step + l->from) * size;
-                j->p.kit->tile(&t);
+                j->p.ukernel->tile(&t);
             }
         }
     }
@@ -118,10 +118,10 @@ static void finish_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const weight_job *j = ctx;
     const rl_conv *c = j->p.c;
     const rl_conv_planes rows = {.channel = j->to_out, .place = 1};
-    const int64_t nr = j->p.kit->nr, pieces = simd_ceil_div(c->depth, PIECE), item = j->p.out.to_item;
+    const int64_t nr = j->p.ukernel->nr, pieces = simd_ceil_div(c->k, PIECE), item = j->p.out.to_item;
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
-        const int64_t at = i / pieces, first = i % pieces * PIECE, n = simd_min(PIECE, c->depth - first);
+        const int64_t at = i / pieces, first = i % pieces * PIECE, n = simd_min(PIECE, c->k - first);
         const int64_t lane = at % j->p.blocks * nr, count = simd_min(nr, c->oc - lane);
         const char *from = j->sums + (at * j->sum_step + first * nr) * j->p.size;
         char *to = j->to + ((at / j->p.blocks * c->oc + lane) * j->to_out + first) * item;
@@ -139,7 +139,7 @@ static void line_rows(weight_job *j, weight_line *l, int64_t ky, int64_t kx, int
     for (int64_t r = 0; r < rows; r++) {
         const int64_t tap = ky * c->kw + kx + (from + r) / wide;
         const int64_t channel = strip * j->width + (from + r) % wide;
-        j->columns[first + r] = (int32_t)((channel * j->to_in + tap * j->to_tap) * j->p.kit->nr);
+        j->columns[first + r] = (int32_t)((channel * j->to_in + tap * j->to_tap) * j->p.ukernel->nr);
     }
 }
 
@@ -152,7 +152,7 @@ static void lines_make(weight_job *j) {
         for (int64_t ky = 0; ky < c->kh; ky++)
             for (int64_t kx = 0; kx < columns; kx++) {
                 const int64_t wide = j->joins ? all : simd_min(j->width, c->ic - s * j->width);
-                const int64_t step = rl_conv_even(wide, j->p.kit->mr);
+                const int64_t step = rl_conv_even(wide, j->p.ukernel->mr);
                 for (int64_t from = 0; from < wide; from += step, l++) {
                     const int64_t rows = simd_min(step, wide - from);
                     line_rows(j, l, ky, kx, s, from, rows, first);
@@ -165,18 +165,18 @@ static void lines_make(weight_job *j) {
 /* ---- sizes and memory ---- */
 static bool weight_sizes(weight_job *j, int64_t threads) {
     const rl_conv *c = j->p.c;
-    const int64_t plane = j->p.high * j->p.wide, places = c->oh * c->ow, nr = j->p.kit->nr;
-    j->joins = 2 * c->ic <= j->p.kit->mr && c->kw > 1 && c->dw == 1;
-    j->width = j->joins ? c->ic : rl_conv_even(c->ic, j->p.kit->mr);
+    const int64_t plane = j->p.high * j->p.wide, places = c->oh * c->ow, nr = j->p.ukernel->nr;
+    j->joins = 2 * c->ic <= j->p.ukernel->mr && c->kw > 1 && c->dw == 1;
+    j->width = j->joins ? c->ic : rl_conv_even(c->ic, j->p.ukernel->mr);
     j->strips = simd_ceil_div(c->ic, j->width);
     const double image = (double)(c->groups * j->strips) * (double)(plane * j->width) +
                          (double)(c->groups * j->p.blocks) * (double)(places * nr);
     j->round = simd_max(1, simd_min(c->n, (int64_t)(ROUND / image)));
-    if ((double)j->round * (double)(plane * j->width) > INT32_MAX ||
-        (double)c->depth * (double)nr > INT32_MAX || j->strips > INT16_MAX)
+    if ((double)j->round * (double)(plane * j->width) > INT32_MAX || (double)c->k * (double)nr > INT32_MAX ||
+        j->strips > INT16_MAX)
         return false;
     j->strip_step = j->round * plane * j->width, j->panel_step = j->round * places * nr;
-    j->sum_step = c->depth * nr;
+    j->sum_step = c->k * nr;
     (void)threads;
     return true;
 }
@@ -185,8 +185,8 @@ static bool weight_memory(rl_call *k, weight_job *j) {
     const rl_conv *c = j->p.c;
     const size_t size = (size_t)j->p.size;
     j->places = k->svc->scratch(k, RL_COUNT(j->round, c->oh, c->ow), sizeof *j->places);
-    j->columns = k->svc->scratch(k, RL_COUNT(c->depth), sizeof *j->columns);
-    j->line = k->svc->scratch(k, RL_COUNT(c->depth), sizeof *j->line);
+    j->columns = k->svc->scratch(k, RL_COUNT(c->k), sizeof *j->columns);
+    j->line = k->svc->scratch(k, RL_COUNT(c->k), sizeof *j->line);
     j->strip = k->svc->scratch(k, RL_COUNT(c->groups, j->strips, j->strip_step), size);
     j->panel = k->svc->scratch(k, RL_COUNT(c->groups, j->p.blocks, j->panel_step), size);
     j->sums = k->svc->scratch(k, RL_COUNT(c->groups, j->p.blocks, j->sum_step), size);
@@ -195,7 +195,7 @@ static bool weight_memory(rl_call *k, weight_job *j) {
 
 static void weight_run(rl_call *k, weight_job *j, int64_t threads) {
     const rl_conv *c = j->p.c;
-    const int64_t nr = j->p.kit->nr, blocks = c->groups * j->p.blocks, strips = c->groups * j->strips;
+    const int64_t nr = j->p.ukernel->nr, blocks = c->groups * j->p.blocks, strips = c->groups * j->strips;
     const double whole = threads == 1 ? 0 : RL_GEMM_NS * j->p.size / 4 * rl_conv_work(c) / (double)c->n;
     const int64_t wanted = simd_max(1, simd_ceil_div(8 * threads, blocks));
     j->part = simd_max(simd_min(ITEM_LINES, j->lines), simd_ceil_div(j->lines, wanted));
@@ -209,20 +209,20 @@ static void weight_run(rl_call *k, weight_job *j, int64_t threads) {
         k->svc->parallel(k, blocks * j->parts, whole * (double)j->images / (double)(blocks * j->parts),
                          weight_items, j);
     }
-    const int64_t pieces = simd_ceil_div(c->depth, PIECE);
-    k->svc->parallel(k, blocks * pieces, 0.3 * (double)(simd_min(PIECE, c->depth) * nr), finish_items, j);
+    const int64_t pieces = simd_ceil_div(c->k, PIECE);
+    k->svc->parallel(k, blocks * pieces, 0.3 * (double)(simd_min(PIECE, c->k) * nr), finish_items, j);
 }
 
 RL_CHOOSER
-bool rl_conv_weight_placed(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status) {
+bool rl_conv_weight_indirect_gemm(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status) {
     const rl_view *out = k->out[0];
     weight_job j = {0};
-    if (!rl_conv_placed_make(k, c, out->dtype, c->oc, &j.p)) return false;
+    if (!rl_indirect_gemm_make(k, c, out->dtype, c->oc, &j.p)) return false;
     const int64_t threads = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(c)) ? 1 : k->threads;
     if (!weight_sizes(&j, threads)) return false;
     j.in = rl_conv_planes_of(k, rl_in(k, 1), spatial), j.grad = rl_conv_planes_of(k, rl_in(k, 0), spatial);
     const bool last = !rl_is_contiguous(out); /* channels last */
-    j.to_out = c->depth, j.to_in = last ? 1 : c->kh * c->kw, j.to_tap = last ? c->ic : 1;
+    j.to_out = c->k, j.to_in = last ? 1 : c->kh * c->kw, j.to_tap = last ? c->ic : 1;
     j.to = rl_data(out, RL_WRITE);
     *status = j.in.at && j.grad.at && weight_memory(k, &j) ? RL_OK : RL_FAIL;
     if (*status != RL_OK) return true;
@@ -231,7 +231,7 @@ bool rl_conv_weight_placed(rl_call *k, const rl_conv *c, int64_t spatial, rl_sta
     return true;
 }
 #else
-bool rl_conv_weight_placed(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status) {
+bool rl_conv_weight_indirect_gemm(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status) {
     (void)k, (void)c, (void)spatial, (void)status;
     return false;
 }

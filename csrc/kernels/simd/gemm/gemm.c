@@ -1,5 +1,5 @@
 /* GEMM: which way a product goes, what one thread does of it, and how threads share it.
- * Notes [Panels] and [Ways] in kernels/simd/gemm/gemm.h. */
+ * Notes [Panels] and [GEMM algorithms] in kernels/simd/gemm/gemm.h. */
 #include "gemm.h"
 #include "kernels/simd/common.h"
 
@@ -10,17 +10,17 @@ typedef struct {
     int64_t m0, p0;
 } rl_gemm_packed;
 
-static void rl_gemm_thin_copy(const rl_gemm_plan *plan, const void *a, char *to);
+static void rl_gemm_gemv_copy(const rl_gemm_plan *plan, const void *a, char *to);
 
 #define SIMD_BITS 256
 #include "kernels/simd/isa.h"
 #ifdef RL_SIMD_X86
 #include "gemm_impl.inc"
-#define WHOLE         uint32_t
-#define WHOLE_NAME(f) V_NAME(f##_u32)
+#define INTEGER         uint32_t
+#define INTEGER_NAME(f) V_NAME(f##_u32)
 #include "integer_impl.inc"
-#define WHOLE         uint64_t
-#define WHOLE_NAME(f) V_NAME(f##_u64)
+#define INTEGER         uint64_t
+#define INTEGER_NAME(f) V_NAME(f##_u64)
 #include "integer_impl.inc"
 #define SIMD_DOUBLE
 #include "kernels/simd/isa.h"
@@ -30,25 +30,26 @@ static void rl_gemm_thin_copy(const rl_gemm_plan *plan, const void *a, char *to)
 #define SIMD_BITS 512
 #include "kernels/simd/isa.h"
 #include "gemm_impl.inc"
-#define WHOLE         uint32_t
-#define WHOLE_NAME(f) V_NAME(f##_u32)
+#define INTEGER         uint32_t
+#define INTEGER_NAME(f) V_NAME(f##_u32)
 #include "integer_impl.inc"
-#define WHOLE         uint64_t
-#define WHOLE_NAME(f) V_NAME(f##_u64)
+#define INTEGER         uint64_t
+#define INTEGER_NAME(f) V_NAME(f##_u64)
 #include "integer_impl.inc"
 #define SIMD_DOUBLE
 #include "kernels/simd/isa.h"
 #include "gemm_impl.inc"
 #undef SIMD_DOUBLE
 
-enum { KITS = 4 };
+enum { UKERNELS = 4 };
 RL_CHOOSER
-const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k, int inner) {
-    static const rl_gemm_kit *const kits[] = {&kit_avx2,   &kit_avx2_f64,   &kit_u32_avx2,   &kit_u64_avx2,
-                                              &kit_avx512, &kit_avx512_f64, &kit_u32_avx512, &kit_u64_avx512};
+const rl_gemm_ukernel *rl_gemm_ukernel_get(const rl_call *k, int inner) {
+    static const rl_gemm_ukernel *const ukernels[] = {
+        &ukernel_avx2,   &ukernel_avx2_f64,   &ukernel_u32_avx2,   &ukernel_u64_avx2,
+        &ukernel_avx512, &ukernel_avx512_f64, &ukernel_u32_avx512, &ukernel_u64_avx512};
     const int at = inner == RL_F32 ? 0 : inner == RL_F64 ? 1 : inner == RL_I32 ? 2 : 3;
     if (!(k->svc->isa & RL_ISA_AVX2)) return NULL;
-    return kits[at + (k->svc->isa & RL_ISA_AVX512 ? KITS : 0)];
+    return ukernels[at + (k->svc->isa & RL_ISA_AVX512 ? UKERNELS : 0)];
 }
 
 /* ---- the way ---- */
@@ -107,15 +108,16 @@ bool rl_gemm_plan_make(const rl_call *k, const rl_gemm *problem, rl_gemm_plan *p
     const int inner = whole                      ? problem->dtype == RL_I64 ? RL_I64 : RL_I32
                       : problem->dtype == RL_F64 ? RL_F64
                                                  : RL_F32;
-    const rl_gemm_kit *kit = rl_gemm_kit_get(k, inner);
+    const rl_gemm_ukernel *ukernel = rl_gemm_ukernel_get(k, inner);
     rl_gemm *const g = &plan->g;
-    if (!kit) return false;
-    *plan = (rl_gemm_plan){.g = *problem, .kit = kit, .size = (int)rl_itemsize(inner), .inner = inner};
+    if (!ukernel) return false;
+    *plan =
+        (rl_gemm_plan){.g = *problem, .ukernel = ukernel, .size = (int)rl_itemsize(inner), .inner = inner};
     strides_settle(g);
     plan->swapped = !whole && better_swapped(g);
-    plan->in = simd_mover_between(k, inner, g->dtype);
-    plan->out = simd_mover_between(k, g->c_dtype, inner);
-    plan->back = simd_mover_between(k, inner, g->c_dtype);
+    plan->in = simd_cast_copy_between(k, inner, g->dtype);
+    plan->out = simd_cast_copy_between(k, g->c_dtype, inner);
+    plan->back = simd_cast_copy_between(k, inner, g->c_dtype);
     if (plan->swapped) gemm_swap(g);
     plan->way = g->panels || whole ? RL_WAY_TILES : way_of(g->m, g->n, g->k, g->b_row, g->b_col);
     const bool plain = g->dtype == inner, tiles = plan->way == RL_WAY_TILES;
@@ -124,14 +126,14 @@ bool rl_gemm_plan_make(const rl_call *k, const rl_gemm *problem, rl_gemm_plan *p
                    (g->c_col == 1 || plan->way == RL_WAY_DOTS);
     if (!plan->direct) plan->col_bias = false;
     plan->packs_b = tiles && !g->panels && (!plain || whole || g->b_col != 1 || repays_b(k, g, plan->size));
-    plan->packs_a = tiles && (!plain || whole || (g->m >= kit->mr && repays_a(g, kit->nr)));
+    plan->packs_a = tiles && (!plain || whole || (g->m >= ukernel->mr && repays_a(g, ukernel->nr)));
     plan->kb = simd_ceil_div(g->k, simd_ceil_div(g->k, plan->packs_a ? RL_GEMM_KB : LOOSE_KB));
-    plan->pb = simd_min(plan->packs_a ? 2 * PIECE_PANELS : PIECE_PANELS, simd_ceil_div(g->n, kit->nr));
-    if (!tiles) plan->thin = rl_thin_body_of(k, g->dtype, plan->way == RL_WAY_DOTS);
+    plan->pb = simd_min(plan->packs_a ? 2 * PIECE_PANELS : PIECE_PANELS, simd_ceil_div(g->n, ukernel->nr));
+    if (!tiles) plan->gemv = rl_gemv_body_of(k, g->dtype, plan->way == RL_WAY_DOTS);
     return true;
 }
 #else
-const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k, int inner) {
+const rl_gemm_ukernel *rl_gemm_ukernel_get(const rl_call *k, int inner) {
     (void)k, (void)inner;
     return NULL;
 }
@@ -158,8 +160,8 @@ void rl_gemm_finish(const rl_gemm_plan *plan, const rl_gemm_data *at, const char
     const bool weighs = at->x || g->alpha != 1;
     double sums[FINISH], more[FINISH];
     if (!weighs && g->c_col == 1 && g->c_row == j1 - j0 && from_row == j1 - j0) { /* one block */
-        simd_move(&plan->out, (char *)at->c + (i0 * g->c_row + j0) * item, item, from, size,
-                  (i1 - i0) * from_row);
+        simd_cast_copy_run(&plan->out, (char *)at->c + (i0 * g->c_row + j0) * item, item, from, size,
+                           (i1 - i0) * from_row);
         return;
     }
     for (int64_t i = i0; i < i1; i++, from += from_row * size)
@@ -167,15 +169,16 @@ void rl_gemm_finish(const rl_gemm_plan *plan, const rl_gemm_data *at, const char
             const int64_t n = simd_min(FINISH, j1 - j);
             const char *line = from + (j - j0) * size;
             if (at->x)
-                simd_move(&plan->back, more, size, (const char *)at->x + (i * g->x_row + j * g->x_col) * item,
-                          g->x_col * item, n);
+                simd_cast_copy_run(&plan->back, more, size,
+                                   (const char *)at->x + (i * g->x_row + j * g->x_col) * item,
+                                   g->x_col * item, n);
             if (weighs && size == 4)
                 weigh_floats((float *)sums, (const float *)line, at->x ? (const float *)more : NULL, g->alpha,
                              g->beta, n);
             else if (weighs)
                 weigh_doubles(sums, (const double *)line, at->x ? more : NULL, g->alpha, g->beta, n);
-            simd_move(&plan->out, (char *)at->c + (i * g->c_row + j * g->c_col) * item, g->c_col * item,
-                      weighs ? (const char *)sums : line, size, n);
+            simd_cast_copy_run(&plan->out, (char *)at->c + (i * g->c_row + j * g->c_col) * item,
+                               g->c_col * item, weighs ? (const char *)sums : line, size, n);
         }
 }
 
@@ -188,7 +191,7 @@ enum { SHALLOW = 64, AHEAD = 4 };
 static void piece_rows(const rl_gemm_plan *plan, const rl_gemm_data *at, const rl_gemm_packed *packed,
                        rl_panel *p, char *to, int64_t p0, int64_t p1, int64_t k0) {
     const rl_gemm *g = &plan->g;
-    const int64_t size = plan->size, nr = plan->kit->nr;
+    const int64_t size = plan->size, nr = plan->ukernel->nr;
     const int64_t next = packed->b ? nr * g->k : nr, first = packed->b ? p->k * nr : 0;
     const char *b = packed->b ? packed->b + ((p0 - packed->p0) * g->k + k0) * nr * size
                               : (const char *)at->b + (k0 * g->b_row + p0 * nr) * size;
@@ -197,7 +200,7 @@ static void piece_rows(const rl_gemm_plan *plan, const rl_gemm_data *at, const r
         p->b_next = i + 1 < p1 ? next : first - (p1 - 1 - p0) * next;
         p->b = b, p->c = to;
         if (plan->col_bias) p->col_bias = (const char *)at->x + i * nr * size;
-        plan->kit->panel(p);
+        plan->ukernel->panel(p);
     }
 }
 
@@ -205,7 +208,8 @@ static void piece_rows(const rl_gemm_plan *plan, const rl_gemm_data *at, const r
 static void rl_gemm_piece(const rl_gemm_plan *plan, const rl_gemm_data *at, const rl_gemm_packed *packed,
                           int64_t m0, int64_t m1, int64_t p0, int64_t p1, char *room, rl_gemm_parts parts) {
     const rl_gemm *g = &plan->g;
-    const int64_t size = plan->size, mr = plan->kit->mr, nr = plan->kit->nr, item = plan->in.from_item;
+    const int64_t size = plan->size, mr = plan->ukernel->mr, nr = plan->ukernel->nr,
+                  item = plan->in.from_item;
     const bool shallow = g->k <= SHALLOW && p1 - p0 > 2;
     const int64_t high = shallow ? mr : m1 - m0;
     const bool ahead = packed->a != NULL;
@@ -243,13 +247,13 @@ static void rl_gemm_piece(const rl_gemm_plan *plan, const rl_gemm_data *at, cons
 }
 
 rl_count rl_gemm_panels_count(const rl_gemm_plan *plan) {
-    return rl_count_times(rl_count_round_up(RL_COUNT(plan->g.n), plan->kit->nr), plan->g.k);
+    return rl_count_times(rl_count_round_up(RL_COUNT(plan->g.n), plan->ukernel->nr), plan->g.k);
 }
 
 /* panels [i0, i1) of all of k, of B at `b` */
 static void rl_gemm_pack_panels(const rl_gemm_plan *plan, const void *b, int64_t i0, int64_t i1, char *to) {
     const rl_gemm *g = &plan->g;
-    const int64_t nr = plan->kit->nr, item = plan->in.from_item, step = nr * g->k * plan->size;
+    const int64_t nr = plan->ukernel->nr, item = plan->in.from_item, step = nr * g->k * plan->size;
     const char *from = (const char *)b + i0 * nr * g->b_col * item;
     if (!plan->in.convert && g->b_col == 1) { /* the whole ones, row after row */
         const int64_t whole = simd_min(i1, g->n / nr) - i0;
@@ -264,26 +268,26 @@ static void rl_gemm_pack_panels(const rl_gemm_plan *plan, const void *b, int64_t
 }
 
 /* ---- few rows ---- */
-/* columns [j0, j1) of a product with few rows; `rows` is A as rl_gemm_thin_copy leaves it, or NULL */
-static void rl_gemm_thin(const rl_gemm_plan *plan, const rl_gemm_data *at, const char *rows, char *sums,
+/* columns [j0, j1) of a product with few rows; `rows` is A as rl_gemm_gemv_copy leaves it, or NULL */
+static void rl_gemm_gemv(const rl_gemm_plan *plan, const rl_gemm_data *at, const char *rows, char *sums,
                          int64_t j0, int64_t j1) {
     const rl_gemm *g = &plan->g;
-    rl_thin t = {.rows = g->m, .k = g->k, .w = at->b, .c = at->c, .c_row = g->c_row, .c_col = g->c_col};
+    rl_gemv t = {.rows = g->m, .k = g->k, .w = at->b, .c = at->c, .c_row = g->c_row, .c_col = g->c_col};
     t.w_row = plan->way == RL_WAY_DOTS ? g->b_col : g->b_row;
     t.x = rows ? (const void *)rows : at->a, t.x_row = rows ? g->k : g->a_row;
     if (!plan->direct) t.c = sums, t.c_row = g->n, t.c_col = 1;
-    rl_thin_body_get(plan->thin)(&t, j0, j1);
+    rl_gemv_body_get(plan->gemv)(&t, j0, j1);
     if (!plan->direct) rl_gemm_finish(plan, at, sums + j0 * plan->size, g->n, 0, g->m, j0, j1);
 }
 
 RL_CHOOSER
-static bool rl_gemm_thin_copies(const rl_gemm_plan *plan) {
+static bool rl_gemm_gemv_copies(const rl_gemm_plan *plan) {
     return plan->in.convert || plan->g.a_col != 1;
 }
 
 /* elements of that copy, */
-static rl_count rl_gemm_thin_count(const rl_gemm_plan *plan) {
-    return rl_gemm_thin_copies(plan) ? RL_COUNT(plan->g.m, plan->g.k) : RL_COUNT(0);
+static rl_count rl_gemm_gemv_count(const rl_gemm_plan *plan) {
+    return rl_gemm_gemv_copies(plan) ? RL_COUNT(plan->g.m, plan->g.k) : RL_COUNT(0);
 }
 
 /* and of the sums of a product that is finished later */
@@ -291,12 +295,12 @@ static rl_count rl_gemm_sums_count(const rl_gemm_plan *plan) {
     return plan->direct ? RL_COUNT(0) : RL_COUNT(plan->g.m, plan->g.n);
 }
 
-static void rl_gemm_thin_copy(const rl_gemm_plan *plan, const void *a, char *to) {
+static void rl_gemm_gemv_copy(const rl_gemm_plan *plan, const void *a, char *to) {
     const rl_gemm *g = &plan->g;
     const int64_t item = plan->in.from_item;
     for (int64_t i = 0; i < g->m; i++)
-        simd_move(&plan->in, to + i * g->k * plan->size, plan->size, (const char *)a + i * g->a_row * item,
-                  g->a_col * item, g->k);
+        simd_cast_copy_run(&plan->in, to + i * g->k * plan->size, plan->size,
+                           (const char *)a + i * g->a_row * item, g->a_col * item, g->k);
 }
 
 /* ---- one thread ---- */
@@ -309,16 +313,16 @@ static part_bytes piece_bytes(const rl_gemm_plan *plan, bool ahead, int64_t pb) 
     const int64_t rows = simd_min(RL_GEMM_MB, plan->g.m), size = plan->size;
     part_bytes p = {.b = RL_COUNT(0), .a = RL_COUNT(0), .c = RL_COUNT(0)};
     if (plan->packs_a && !ahead)
-        p.a =
-            rl_count_times(rl_count_times(rl_count_round_up(RL_COUNT(rows), plan->kit->mr), plan->kb), size);
-    if (!plan->direct) p.c = RL_COUNT(rows, pb, plan->kit->nr, size);
+        p.a = rl_count_times(rl_count_times(rl_count_round_up(RL_COUNT(rows), plan->ukernel->mr), plan->kb),
+                             size);
+    if (!plan->direct) p.c = RL_COUNT(rows, pb, plan->ukernel->nr, size);
     return p;
 }
 
 /* panels of a piece when one thread does all of them: A is packed once where it can be */
 RL_CHOOSER
 static int64_t panels_alone(const rl_gemm_plan *plan) {
-    return plan->direct ? simd_ceil_div(plan->g.n, plan->kit->nr) : plan->pb;
+    return plan->direct ? simd_ceil_div(plan->g.n, plan->ukernel->nr) : plan->pb;
 }
 
 static part_bytes alone_bytes(const rl_gemm_plan *plan) {
@@ -327,7 +331,7 @@ static part_bytes alone_bytes(const rl_gemm_plan *plan) {
         if (plan->packs_b) p.b = rl_count_times(rl_gemm_panels_count(plan), plan->size);
         return p;
     }
-    return (part_bytes){.a = rl_count_times(rl_gemm_thin_count(plan), plan->size),
+    return (part_bytes){.a = rl_count_times(rl_gemm_gemv_count(plan), plan->size),
                         .b = RL_COUNT(0),
                         .c = rl_count_times(rl_gemm_sums_count(plan), plan->size)};
 }
@@ -362,12 +366,12 @@ rl_gemm_parts rl_gemm_alone_layout(rl_layout *l, const rl_gemm_plan *plans, int 
 void rl_gemm_alone(const rl_gemm_plan *plan, const rl_gemm_data *at, char *room, rl_gemm_parts parts) {
     const rl_gemm *g = &plan->g;
     if (plan->way != RL_WAY_TILES) {
-        char *rows = rl_gemm_thin_copies(plan) ? room + parts.a : NULL;
-        if (rows) rl_gemm_thin_copy(plan, at->a, rows);
-        rl_gemm_thin(plan, at, rows, room + parts.c, 0, g->n);
+        char *rows = rl_gemm_gemv_copies(plan) ? room + parts.a : NULL;
+        if (rows) rl_gemm_gemv_copy(plan, at->a, rows);
+        rl_gemm_gemv(plan, at, rows, room + parts.c, 0, g->n);
         return;
     }
-    const int64_t panels = simd_ceil_div(g->n, plan->kit->nr), pb = panels_alone(plan);
+    const int64_t panels = simd_ceil_div(g->n, plan->ukernel->nr), pb = panels_alone(plan);
     rl_gemm_packed packed = {.b = g->panels};
     if (plan->packs_b) {
         rl_gemm_pack_panels(plan, at->b, 0, panels, room + parts.b);
@@ -379,9 +383,10 @@ void rl_gemm_alone(const rl_gemm_plan *plan, const rl_gemm_data *at, char *room,
                           room, parts);
 }
 
-/* ---- how threads share a matrix product: Notes [Panels] and [Ways] in kernels/simd/gemm/gemm.h ---- */
+/* ---- how threads share a matrix product: Notes [Panels] and [GEMM algorithms] in kernels/simd/gemm/gemm.h
+ * ---- */
 static const double PACK_NS = 0.2; /* a number packed */
-static const double THIN_NS = 0.1; /* a number of the matrix that few rows are multiplied with */
+static const double GEMV_NS = 0.1; /* a number of the matrix that few rows are multiplied with */
 
 /* ---- few rows ---- */
 typedef struct {
@@ -390,26 +395,26 @@ typedef struct {
     const char *rows;
     char *sums;
     int64_t group; /* columns of an item */
-} thin_job;
+} gemv_job;
 
-static void thin_columns(void *ctx, int64_t begin, int64_t end, int thread) {
-    const thin_job *j = ctx;
+static void gemv_columns(void *ctx, int64_t begin, int64_t end, int thread) {
+    const gemv_job *j = ctx;
     (void)thread;
-    rl_gemm_thin(j->plan, j->at, j->rows, j->sums, begin * j->group, simd_min(j->plan->g.n, end * j->group));
+    rl_gemm_gemv(j->plan, j->at, j->rows, j->sums, begin * j->group, simd_min(j->plan->g.n, end * j->group));
 }
 
-static rl_status thin_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm_data *at) {
+static rl_status gemv_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm_data *at) {
     const rl_gemm *g = &plan->g;
     const size_t size = (size_t)plan->size;
-    thin_job j = {.plan = plan, .at = at, .group = plan->way == RL_WAY_DOTS ? 4 : 64};
-    if (rl_gemm_thin_copies(plan)) {
-        char *rows = k->svc->scratch(k, rl_gemm_thin_count(plan), size);
+    gemv_job j = {.plan = plan, .at = at, .group = plan->way == RL_WAY_DOTS ? 4 : 64};
+    if (rl_gemm_gemv_copies(plan)) {
+        char *rows = k->svc->scratch(k, rl_gemm_gemv_count(plan), size);
         if (!rows) return RL_FAIL;
-        rl_gemm_thin_copy(plan, at->a, rows);
+        rl_gemm_gemv_copy(plan, at->a, rows);
         j.rows = rows;
     }
     if (!plan->direct && !(j.sums = k->svc->scratch(k, rl_gemm_sums_count(plan), size))) return RL_FAIL;
-    k->svc->parallel(k, simd_ceil_div(g->n, j.group), THIN_NS * (double)(j.group * g->k), thin_columns, &j);
+    k->svc->parallel(k, simd_ceil_div(g->n, j.group), GEMV_NS * (double)(j.group * g->k), gemv_columns, &j);
     return RL_OK;
 }
 
@@ -429,7 +434,7 @@ typedef struct {
 static void pack_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const block_job *j = ctx;
     const rl_gemm *g = &j->plan->g;
-    const int64_t mr = j->plan->kit->mr, nr = j->plan->kit->nr, panels = j->to_b ? j->p1 - j->p0 : 0;
+    const int64_t mr = j->plan->ukernel->mr, nr = j->plan->ukernel->nr, panels = j->to_b ? j->p1 - j->p0 : 0;
     const int64_t size = j->plan->size, item = j->plan->in.from_item;
     (void)thread;
     if (begin < panels) {
@@ -459,7 +464,7 @@ static void piece_items(void *ctx, int64_t begin, int64_t end, int thread) {
  * so that a short last row of them leaves no thread waiting. */
 RL_CHOOSER
 static void pieces_cut(block_job *j, int64_t threads) {
-    const int64_t rows = j->m1 - j->m0, panels = j->p1 - j->p0, mr = j->plan->kit->mr;
+    const int64_t rows = j->m1 - j->m0, panels = j->p1 - j->p0, mr = j->plan->ukernel->mr;
     const int64_t wanted = threads > 1 ? 4 * threads : 1;
     j->mb = simd_min(RL_GEMM_MB, simd_ceil_div(rows, mr) * mr);
     j->pb = simd_min(j->plan->pb, panels);
@@ -472,7 +477,7 @@ static void pieces_cut(block_job *j, int64_t threads) {
 }
 
 static void block_run(rl_call *k, block_job *j, int64_t threads, double ns) {
-    const int64_t mr = j->plan->kit->mr, nr = j->plan->kit->nr, rows = j->m1 - j->m0;
+    const int64_t mr = j->plan->ukernel->mr, nr = j->plan->ukernel->nr, rows = j->m1 - j->m0;
     const int64_t strips = simd_ceil_div(rows, mr), panels = j->to_b ? j->p1 - j->p0 : 0;
     pieces_cut(j, threads);
     j->packed.m0 = j->m0, j->packed.a = j->to_a;
@@ -486,10 +491,10 @@ static void block_run(rl_call *k, block_job *j, int64_t threads, double ns) {
 }
 
 /* What is packed at once is at most some 64 MiB of each, unless k alone asks for more. */
-enum { PACKED_MOST = 64 << 20 };
+enum { MAX_PACKED = 64 << 20 };
 RL_CHOOSER
 static int64_t lines_at_once(int64_t lines, int64_t unit, int64_t line_bytes) {
-    const int64_t most = PACKED_MOST / line_bytes / unit * unit;
+    const int64_t most = MAX_PACKED / line_bytes / unit * unit;
     return simd_min(lines, most > unit ? most : unit);
 }
 
@@ -501,20 +506,20 @@ static bool tiles_memory(rl_call *k, block_job *j, int64_t wide, int64_t tall, i
     rl_layout l = rl_layout_begin(k);
     j->parts = rl_gemm_piece_layout(&l, plan, ahead);
     if (l.size.n && !k->svc->rooms(k, &l, threads, &j->rooms)) return false;
-    if (plan->packs_b && !(j->to_b = k->svc->scratch(k, RL_COUNT(wide, plan->kit->nr, plan->g.k), size)))
+    if (plan->packs_b && !(j->to_b = k->svc->scratch(k, RL_COUNT(wide, plan->ukernel->nr, plan->g.k), size)))
         return false;
-    const rl_count a = rl_count_times(rl_count_round_up(RL_COUNT(tall), plan->kit->mr), plan->g.k);
+    const rl_count a = rl_count_times(rl_count_round_up(RL_COUNT(tall), plan->ukernel->mr), plan->g.k);
     return !ahead || (j->to_a = k->svc->scratch(k, a, size));
 }
 
 static rl_status tiles_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm_data *at) {
-    const rl_gemm_kit *kit = plan->kit;
+    const rl_gemm_ukernel *ukernel = plan->ukernel;
     const rl_gemm *g = &plan->g;
-    const int64_t panels = simd_ceil_div(g->n, kit->nr), line = g->k * plan->size;
+    const int64_t panels = simd_ceil_div(g->n, ukernel->nr), line = g->k * plan->size;
     const double ns = RL_GEMM_NS * plan->size / 4;
     const bool one = rl_is_serial(k, 1, ns * (double)g->m * (double)g->n * (double)g->k);
     const int64_t threads = one ? 1 : k->threads;
-    const int64_t wide = plan->packs_b ? lines_at_once(panels, plan->pb, kit->nr * line) : panels;
+    const int64_t wide = plan->packs_b ? lines_at_once(panels, plan->pb, ukernel->nr * line) : panels;
     const bool ahead = plan->packs_a && panels > plan->pb;
     const int64_t tall = ahead ? lines_at_once(g->m, RL_GEMM_MB, line) : g->m;
     block_job j = {.plan = plan, .at = at, .packed = {.b = g->panels}};
@@ -534,13 +539,13 @@ static rl_status tiles_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm_d
 
 /* Panels of B for many products. */
 void rl_gemm_pack_shared(rl_call *k, const rl_gemm_plan *plan, void *to) {
-    const int64_t nr = plan->kit->nr;
+    const int64_t nr = plan->ukernel->nr;
     block_job j = {.plan = plan, .at = &plan->g.at, .to_b = to, .p1 = simd_ceil_div(plan->g.n, nr)};
     k->svc->parallel(k, j.p1, PACK_NS * (double)(nr * plan->g.k), pack_items, &j);
 }
 
 /* ---- a long k under a small C ---- */
-enum { LONG_K = 8192, BLOCK_K = 4096, BLOCKS_MOST = 64, SMALL_C = 65536 };
+enum { LONG_K = 8192, BLOCK_K = 4096, MAX_BLOCKS = 64, SMALL_C = 65536 };
 typedef struct {
     rl_gemm_plan plans[2]; /* of a block of `depth` of k, and of what is left of k for the last one */
     int64_t depth, blocks;
@@ -587,7 +592,7 @@ ADD_BLOCKS(add_doubles, double)
 RL_CHOOSER
 static rl_status long_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm_data *at) {
     const rl_gemm *g = &plan->g;
-    long_job j = {.depth = simd_max(BLOCK_K, simd_ceil_div(g->k, BLOCKS_MOST)), .at = *at};
+    long_job j = {.depth = simd_max(BLOCK_K, simd_ceil_div(g->k, MAX_BLOCKS)), .at = *at};
     j.blocks = simd_ceil_div(g->k, j.depth);
     const rl_gemm block = long_block(plan, j.depth), last = long_block(plan, g->k - (j.blocks - 1) * j.depth);
     rl_gemm_plan_make(k, &block, &j.plans[0]);
@@ -614,5 +619,5 @@ bool rl_gemm_is_long(const rl_gemm_plan *plan) {
 RL_CHOOSER
 rl_status rl_gemm_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm_data *at) {
     if (rl_gemm_is_long(plan)) return long_run(k, plan, at);
-    return plan->way == RL_WAY_TILES ? tiles_run(k, plan, at) : thin_run(k, plan, at);
+    return plan->way == RL_WAY_TILES ? tiles_run(k, plan, at) : gemv_run(k, plan, at);
 }

@@ -1,10 +1,10 @@
 /* Matrix products: GEMM, and GEMV for a few rows. */
 #ifndef RL_KERNELS_SIMD_GEMM_GEMM_H
 #define RL_KERNELS_SIMD_GEMM_GEMM_H
-#include "contract/kernel.h"
-#include "kernels/simd/moves.h"
+#include "kernel_abi/kernel.h"
+#include "kernels/simd/cast_copy.h"
 
-/* The matrix product under matmul, linear, addmm and convolution.
+/* The GEMM under matmul, linear, addmm and convolution.
  *
  * Note [Panels]
  *   C (m x n) = alpha A (m x k) B (k x n) + beta X. B is cut into panels of nr columns, A into strips of mr
@@ -20,13 +20,12 @@
  *   then alpha, X and the conversion of halves, which are packed as float32. Integers
  *   are packed as int32 or int64, and always.
  *
- * Note [Ways]
- *   A product with few rows is bound by reading B once, and B is taken as it lies (gemm.h): as dot
- *   products where k is what lies side by side, else row after row. One with few columns is its own
- * transpose. A small C under a long k is added up from blocks of k. Sizes and strides alone decide which way
- * is taken and in which order an element is added up: neither threads nor the place in a batch show in a
- * result. */
-/* Rows of C for one panel and one block of k; elements are those of the kit. */
+ * Note [GEMM algorithms]
+ *   A GEMM with few rows (a GEMV) is bound by reading B once, and reads B in place (gemm.h): as dot products
+ *   where k is contiguous, else row after row. A GEMM with few columns is computed as its transpose. A small
+ *   C with a long k is summed over blocks of k (split-K). Sizes and strides alone choose the algorithm and
+ *   the order of additions: neither threads nor the position in a batch change a result. */
+/* Rows of C for one panel and one block of k; elements are those of the ukernel. */
 typedef struct {
     int64_t rows, k;
     int cols;      /* valid columns, 1 .. nr */
@@ -43,9 +42,9 @@ typedef struct {
 typedef struct {
     int mr, nr;
     void (*panel)(const rl_panel *p);
-} rl_gemm_kit;
+} rl_gemm_ukernel;
 /* of RL_F32, RL_F64, RL_I32 or RL_I64; NULL when the CPU has no AVX2 */
-const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k, int inner);
+const rl_gemm_ukernel *rl_gemm_ukernel_get(const rl_call *k, int inner);
 
 /* Where the matrices of one product lie; of a batch each has its own. */
 typedef struct {
@@ -73,10 +72,10 @@ enum { RL_GEMM_FEW = 4 }; /* rows that gemm.h takes at once */
 typedef struct {
     rl_gemm
         g; /* as it is computed: strides that say nothing are settled, and A and B may have changed places */
-    const rl_gemm_kit *kit;
-    simd_mover in, out, back; /* to what it is computed in, from that to C, and from X to that */
-    int inner, size;          /* the dtype that it is computed in, and its bytes */
-    int way, thin;            /* thin: which body of gemm.h */
+    const rl_gemm_ukernel *ukernel;
+    simd_cast_copy in, out, back; /* to what it is computed in, from that to C, and from X to that */
+    int inner, size;              /* the dtype that it is computed in, and its bytes */
+    int way, gemv;                /* thin: which body of gemm.h */
     bool swapped, packs_a, packs_b, direct;
     int64_t kb, pb; /* depth of a block, panels of a piece */
     bool col_bias;  /* X is one row, added by the tiles */
@@ -110,12 +109,12 @@ void rl_gemm_finish(const rl_gemm_plan *plan, const rl_gemm_data *at, const char
 
 /* ---- packing: pack.c ---- */
 /* to[j * step + i] = from[i * row + j] for i < rows, j < n: rows become columns. */
-void rl_gemm_turn(float *to, int64_t step, const float *from, int64_t row, int64_t rows, int64_t n);
+void rl_gemm_transpose(float *to, int64_t step, const float *from, int64_t row, int64_t rows, int64_t n);
 /* Strips of rows x k numbers: element (i, kk) is a[i * row + kk * col]. */
 void rl_gemm_pack_a(float *to, int mr, const float *a, int64_t rows, int64_t k, int64_t row, int64_t col);
 /* One strip or panel of what a mover reads: element (i, j) of `from`, for i < lanes and j < n, goes to
  * to[j * step + i]; `to` has `size` bytes an element. */
-void rl_gemm_pack(const simd_mover *in, int size, char *to, int64_t step, const char *from, int64_t outer,
+void rl_gemm_pack(const simd_cast_copy *in, int size, char *to, int64_t step, const char *from, int64_t outer,
                   int64_t inner, int64_t lanes, int64_t n);
 /* `whole` panels, `step` bytes from one to the next, of a matrix whose rows are dense */
 void rl_gemm_pack_rows(int size, char *to, int64_t step, int64_t nr, const char *from, int64_t row,
@@ -140,11 +139,11 @@ typedef struct {
     int64_t x_row, w_row;
     void *c;
     int64_t c_row, c_col;
-} rl_thin;
+} rl_gemv;
 
 /* columns [j0, j1) */
-typedef void (*rl_thin_body)(const rl_thin *t, int64_t j0, int64_t j1);
+typedef void (*rl_gemv_body)(const rl_gemv *t, int64_t j0, int64_t j1);
 /* The body for matrices of a dtype, for dots or rows; the CPU has AVX2. */
-rl_thin_body rl_thin_body_get(int body);
-int rl_thin_body_of(const rl_call *k, int dtype, bool dots);
+rl_gemv_body rl_gemv_body_get(int body);
+int rl_gemv_body_of(const rl_call *k, int dtype, bool dots);
 #endif

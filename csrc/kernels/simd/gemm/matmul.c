@@ -2,7 +2,7 @@
 #include "gemm.h"
 #include "kernels/simd/common.h"
 
-/* Products of matrices that lie in tensors: batches of any strides, stretched ones too, used where they lie.
+/* Batched GEMM over tensors: matrices of any strides, broadcast ones too, used in place.
  */
 enum { RL_BATCH_A, RL_BATCH_B, RL_BATCH_C, RL_BATCH_X, RL_BATCH_OPS };
 typedef struct {
@@ -185,7 +185,7 @@ enum { KEY_LINEAR = 0x11 }; /* panels of kernels/simd/gemm/gemm.h; the panel wid
 
 /* The weight's panels: its packed weights, or a copy for this call; NULL without memory. */
 static const void *linear_panels(rl_call *k, const rl_view *w, const rl_gemm_plan *plan) {
-    const uint64_t key = KEY_LINEAR << 8 | (unsigned)plan->kit->nr;
+    const uint64_t key = KEY_LINEAR << 8 | (unsigned)plan->ukernel->nr;
     const rl_count count = rl_gemm_panels_count(plan);
     const size_t size = (size_t)plan->size;
     void *to = k->svc->packed_find(k, w, key);

@@ -5,7 +5,7 @@
 
 /* ---- rows become columns ---- */
 #ifdef RL_SIMD_X86
-static inline void turn_square(float *t, int64_t step, const float *f, int64_t row) {
+static inline void transpose_square(float *t, int64_t step, const float *f, int64_t row) {
     __m128 a = _mm_loadu_ps(f), b = _mm_loadu_ps(f + row);
     __m128 c = _mm_loadu_ps(f + 2 * row), d = _mm_loadu_ps(f + 3 * row);
     _MM_TRANSPOSE4_PS(a, b, c, d);
@@ -14,7 +14,7 @@ static inline void turn_square(float *t, int64_t step, const float *f, int64_t r
     _mm_storeu_ps(t + 2 * step, c);
     _mm_storeu_ps(t + 3 * step, d);
 }
-static inline void turn_square_double(double *t, int64_t step, const double *f, int64_t row) {
+static inline void transpose_square_double(double *t, int64_t step, const double *f, int64_t row) {
     for (int i = 0; i < 4; i += 2)
         for (int j = 0; j < 4; j += 2) {
             __m128d a = _mm_loadu_pd(f + i * row + j), b = _mm_loadu_pd(f + (i + 1) * row + j);
@@ -28,8 +28,8 @@ static inline void turn_square_double(double *t, int64_t step, const double *f, 
         for (int i = 0; i < 4; i++)                                                                          \
             for (int j = 0; j < 4; j++) t[j * step + i] = f[i * row + j];                                    \
     }
-SQUARE(turn_square, float)
-SQUARE(turn_square_double, double)
+SQUARE(transpose_square, float)
+SQUARE(transpose_square_double, double)
 #undef SQUARE
 #endif
 
@@ -52,19 +52,19 @@ SQUARE(turn_square_double, double)
         for (; i < rows; i++)                                                                                \
             for (int64_t j = 0; j < n; j++) to[j * step + i] = from[i * row + j];                            \
     }
-TURN(turn_floats, float, turn_square)
-TURN(turn_doubles, double, turn_square_double)
+TURN(transpose_floats, float, transpose_square)
+TURN(transpose_doubles, double, transpose_square_double)
 
-void rl_gemm_turn(float *to, int64_t step, const float *from, int64_t row, int64_t rows, int64_t n) {
-    turn_floats(to, step, from, row, rows, n);
+void rl_gemm_transpose(float *to, int64_t step, const float *from, int64_t row, int64_t rows, int64_t n) {
+    transpose_floats(to, step, from, row, rows, n);
 }
 
-static void turn_any(int size, void *to, int64_t step, const void *from, int64_t row, int64_t rows,
-                     int64_t n) {
+static void transpose_any(int size, void *to, int64_t step, const void *from, int64_t row, int64_t rows,
+                          int64_t n) {
     if (size == 4)
-        turn_floats(to, step, from, row, rows, n);
+        transpose_floats(to, step, from, row, rows, n);
     else
-        turn_doubles(to, step, from, row, rows, n);
+        transpose_doubles(to, step, from, row, rows, n);
 }
 
 /* ---- one strip or panel of any layout ---- */
@@ -128,32 +128,32 @@ void rl_gemm_pack_strips(int size, char *to, int64_t mr, const char *from, int64
 
 enum { PACK_LANES = 32, PACK_DEPTH = 64 };
 
-void rl_gemm_pack(const simd_mover *in, int size, char *to, int64_t step, const char *from, int64_t outer,
+void rl_gemm_pack(const simd_cast_copy *in, int size, char *to, int64_t step, const char *from, int64_t outer,
                   int64_t inner, int64_t lanes, int64_t n) {
     const int64_t item = in->from_item;
     if (!in->convert && inner == 1) {
-        turn_any(size, to, step, from, outer, lanes, n);
+        transpose_any(size, to, step, from, outer, lanes, n);
     } else if (!in->convert && size == 4) {
         pack_floats((float *)to, step, (const float *)from, outer, inner, lanes, n);
     } else if (!in->convert) {
         pack_doubles((double *)to, step, (const double *)from, outer, inner, lanes, n);
     } else if (outer == 1) {
         for (int64_t j = 0; j < n; j++)
-            simd_move(in, to + j * step * size, size, from + j * inner * item, item, lanes);
+            simd_cast_copy_run(in, to + j * step * size, size, from + j * inner * item, item, lanes);
     } else {
         float rows[PACK_LANES * PACK_DEPTH];
         for (int64_t j = 0; j < n; j += PACK_DEPTH) {
             const int64_t count = simd_min(PACK_DEPTH, n - j);
             for (int64_t i = 0; i < lanes; i++)
-                simd_move(in, rows + i * PACK_DEPTH, size, from + (i * outer + j * inner) * item,
-                          inner * item, count);
-            turn_floats((float *)to + j * step, step, rows, PACK_DEPTH, lanes, count);
+                simd_cast_copy_run(in, rows + i * PACK_DEPTH, size, from + (i * outer + j * inner) * item,
+                                   inner * item, count);
+            transpose_floats((float *)to + j * step, step, rows, PACK_DEPTH, lanes, count);
         }
     }
 }
 
 void rl_gemm_pack_a(float *to, int mr, const float *a, int64_t rows, int64_t k, int64_t row, int64_t col) {
-    static const simd_mover same = {.to_item = sizeof(float), .from_item = sizeof(float)};
+    static const simd_cast_copy same = {.to_item = sizeof(float), .from_item = sizeof(float)};
     for (int64_t r = 0; r < rows; r += mr, to += mr * k)
         rl_gemm_pack(&same, sizeof(float), (char *)to, mr, (const char *)(a + r * row), row, col,
                      simd_min(mr, rows - r), k);

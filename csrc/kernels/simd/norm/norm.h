@@ -48,8 +48,8 @@ typedef struct {
     int64_t n, period;
     double eps;
     bool around_zero;         /* rms_norm: no mean, no bias */
-    bool strips;              /* x and to are halves: Note [Strips] */
-    simd_strip in, made;      /* ... */
+    bool strips;              /* x and to are halves: Note [Rows of halves] */
+    simd_half_rows in, made;  /* ... */
     rl_rooms rooms;           /* of each thread then, whose rows begin at ... */
     int64_t read_at, made_at; /* ... */
 } rl_norm_rows;
@@ -64,12 +64,12 @@ typedef struct {
     bool find, around_zero;
     int64_t rows, n, period, block; /* block: how many rows, a multiple of period */
     double eps;
-    double *parts[2];     /* by weight and by bias, of each block; at the end the sums of all in the first */
-    bool strips;          /* grad, x and to are halves: Note [Strips] */
-    simd_strip halves[3]; /* ... */
-    rl_rooms rooms;       /* of each thread, whose parts begin at ... */
-    int64_t sums_at[2];   /* ... by weight and by bias, of a stretch; */
-    int64_t rows_at[3];   /* ... a row of each of the halves */
+    double *parts[2]; /* by weight and by bias, of each block; at the end the sums of all in the first */
+    bool strips;      /* grad, x and to are halves: Note [Rows of halves] */
+    simd_half_rows halves[3]; /* ... */
+    rl_rooms rooms;           /* of each thread, whose parts begin at ... */
+    int64_t sums_at[2];       /* ... by weight and by bias, of a stretch; */
+    int64_t rows_at[3];       /* ... a row of each of the halves */
 } rl_norm_back;
 /* what the call gives as mean and 1 / deviation; without them they are found */
 rl_status rl_norm_back_statistics(rl_call *k, const rl_view *mean, const rl_view *scale, rl_norm_back *j);

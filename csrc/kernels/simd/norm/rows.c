@@ -55,7 +55,7 @@ static rl_layout rows_layout(const rl_call *k, rl_norm_rows *j) {
 static rl_status rows_strips(rl_call *k, rl_norm_rows *j, const rl_view *x) {
     const rl_layout l = rows_layout(k, j);
     j->strips = true;
-    j->in = simd_strip_begin(k, x, RL_READ), j->made = simd_strip_begin(k, k->out[0], RL_WRITE);
+    j->in = simd_half_rows_begin(k, x, RL_READ), j->made = simd_half_rows_begin(k, k->out[0], RL_WRITE);
     return k->svc->rooms(k, &l, k->threads, &j->rooms) ? RL_OK : RL_FAIL;
 }
 static rl_status rows_floats(rl_call *k, rl_norm_rows *j, const rl_view *x) {
@@ -72,7 +72,7 @@ static rl_status rows_run(rl_call *k, const rl_view *weight, const rl_view *bias
         return RL_UNSUPPORTED;
     j->n = j->period = 1;
     for (int d = x->ndim - (int)k->attr[0]; d < x->ndim; d++) j->n *= x->shape[d];
-    const bool strips = simd_is_strip(x);
+    const bool strips = simd_is_half_rows(x);
     if ((strips ? rows_strips(k, j, x) : rows_floats(k, j, x)) != RL_OK ||
         simd_results_begin(k, strips, made) != RL_OK)
         return RL_FAIL;
@@ -167,8 +167,8 @@ static rl_status back_floats(rl_call *k, rl_norm_back *j, const rl_view *grad, c
 }
 static void back_strips(rl_call *k, rl_norm_back *j, const rl_view *grad, const rl_view *x) {
     j->strips = true;
-    j->halves[0] = simd_strip_begin(k, grad, RL_READ), j->halves[1] = simd_strip_begin(k, x, RL_READ);
-    j->halves[2] = simd_strip_begin(k, k->out[0], RL_WRITE);
+    j->halves[0] = simd_half_rows_begin(k, grad, RL_READ), j->halves[1] = simd_half_rows_begin(k, x, RL_READ);
+    j->halves[2] = simd_half_rows_begin(k, k->out[0], RL_WRITE);
 }
 
 RL_CHOOSER
@@ -181,7 +181,7 @@ static rl_status rows_back(rl_call *k, rl_norm_back j, const rl_view *weight, co
         return RL_UNSUPPORTED;
     j.rows = k->attr[0], j.n = k->attr[1], j.period = 1;
     if (rl_norm_back_statistics(k, mean, scale, &j) != RL_OK) return RL_FAIL;
-    const bool strips = j.n <= LONG_ROW && simd_is_strip(grad) && simd_is_strip(x);
+    const bool strips = j.n <= LONG_ROW && simd_is_half_rows(grad) && simd_is_half_rows(x);
     j.weight = rl_norm_vector(k, weight, j.n, 1);
     if (!j.weight || (!strips && back_floats(k, &j, grad, x) != RL_OK) ||
         simd_results_begin(k, strips, made) != RL_OK)

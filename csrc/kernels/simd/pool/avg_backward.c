@@ -1,4 +1,4 @@
-/* Gradients of means.
+/* Gradients of average pooling.
  *
  * Note [Rows of gradients]
  *   A row of the input is seen by some rows of outputs, each input of it by some outputs side by side, since
@@ -7,16 +7,22 @@
  * that a table names. Nothing is written twice. */
 #include "pool.h"
 #ifdef RL_SIMD_X86
-typedef enum { SPREAD_FILL, SPREAD_ONE, SPREAD_TWO, SPREAD_TABLE, SPREAD_EACH } spread_way;
+typedef enum {
+    AVG_BACKWARD_FILL,
+    AVG_BACKWARD_ONE,
+    AVG_BACKWARD_TWO,
+    AVG_BACKWARD_TABLE,
+    AVG_BACKWARD_EACH
+} avg_backward_way;
 typedef struct {
     pool_job job;
-    spread_way way;
+    avg_backward_way way;
     pool_seen *seen[3]; /* by an input: the outputs */
     void *counts[3];
     int64_t left; /* elements of a thread's line in front of output 0: zeros */
     const int32_t *table;
     int64_t table_row, rounds;
-} spread_job;
+} avg_backward_job;
 #define SIMD_BITS 256
 #include "kernels/simd/isa.h"
 #include "words_impl.inc"
@@ -38,7 +44,7 @@ typedef struct {
 #undef SIMD_DOUBLE
 #undef SIMD_BITS
 
-static bool table_make(rl_call *k, spread_job *s) {
+static bool table_make(rl_call *k, avg_backward_job *s) {
     const rl_pool_plan *g = &s->job.plan;
     s->table_row = g->size[2] + POOL_SLACK;
     int32_t *table = k->svc->scratch(k, RL_COUNT(s->table_row, s->rounds), sizeof *table);
@@ -54,26 +60,26 @@ static bool table_make(rl_call *k, spread_job *s) {
 
 /* false: no memory */
 RL_CHOOSER
-static bool way_choose(rl_call *k, spread_job *s) {
+static bool way_choose(rl_call *k, avg_backward_job *s) {
     enum { LONGEST = 4096 };
     pool_job *j = &s->job;
     const rl_pool_plan *g = &j->plan;
     bool steps = j->even && j->stride[2] <= 2 && j->kernel[2] <= LONGEST;
     bool whole = g->out[2] == 1 && g->spans[2][0].end >= g->size[2];
-    s->way = whole                      ? SPREAD_FILL
-             : steps                    ? (j->stride[2] == 1 ? SPREAD_ONE : SPREAD_TWO)
-             : s->rounds <= POOL_ROUNDS ? SPREAD_TABLE
-                                        : SPREAD_EACH;
+    s->way = whole                      ? AVG_BACKWARD_FILL
+             : steps                    ? (j->stride[2] == 1 ? AVG_BACKWARD_ONE : AVG_BACKWARD_TWO)
+             : s->rounds <= POOL_ROUNDS ? AVG_BACKWARD_TABLE
+                                        : AVG_BACKWARD_EACH;
     s->left = steps ? simd_max(1, j->kernel[2]) : 1;
     int64_t ends = simd_max(g->out[2], g->size[2] + (steps ? j->pad[2] : 0)) + POOL_SLACK;
     j->line = s->left + ends;
-    j->woven = s->way == SPREAD_TWO ? g->size[2] + j->pad[2] + 2 * POOL_SLACK : 0;
-    return s->way != SPREAD_TABLE || table_make(k, s);
+    j->woven = s->way == AVG_BACKWARD_TWO ? g->size[2] + j->pad[2] + 2 * POOL_SLACK : 0;
+    return s->way != AVG_BACKWARD_TABLE || table_make(k, s);
 }
 
 RL_CHOOSER
-static rl_status spread_run(rl_call *k, bool adaptive) {
-    spread_job s = {0};
+static rl_status avg_backward_run(rl_call *k, bool adaptive) {
+    avg_backward_job s = {0};
     pool_job *j = &s.job;
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
     rl_status read = simd_pool_read(k, j, out, grad, adaptive);
@@ -89,15 +95,15 @@ static rl_status spread_run(rl_call *k, bool adaptive) {
     if (!way_choose(k, &s) || simd_pool_begin(k, j, grad, out) != RL_OK) return RL_FAIL;
     int64_t rows = j->planes * j->plan.size[0] * j->plan.size[1];
     k->svc->parallel(k, rows, 10 + POOL_NS * (double)j->plan.size[2],
-                     pool_body_of(j, POOL_BODIES(spread_items)), &s);
+                     pool_body_of(j, POOL_BODIES(avg_backward_items)), &s);
     return simd_pool_end(k, j, out);
 }
 
 RL_KERNEL(simd_avg_pool_back) {
-    return spread_run(k, false);
+    return avg_backward_run(k, false);
 }
 RL_KERNEL(simd_adaptive_avg_pool_back) {
-    return spread_run(k, true);
+    return avg_backward_run(k, true);
 }
 #else
 RL_KERNEL(simd_avg_pool_back) {

@@ -1,4 +1,4 @@
-/* The largest elements of windows and where they stand. */
+/* Max pooling, with and without indices. */
 #include "pool.h"
 #ifdef RL_SIMD_X86
 #define SIMD_BITS 256
@@ -31,15 +31,15 @@
 #undef SIMD_BITS
 
 RL_CHOOSER
-static rl_status places_run(rl_call *k, bool adaptive) {
-    places_job s = {0};
+static rl_status indices_run(rl_call *k, bool adaptive) {
+    indices_job s = {0};
     pool_job *j = &s.job;
     const rl_view *x = rl_in(k, 0), *out = k->out[0];
     rl_status read = simd_pool_read(k, j, x, out, adaptive);
     if (read != RL_OK) return read;
     /* a wide window is looked through by itself */
     bool wide = j->plan.dilation[2] == 1 && j->kernel[2] > (j->stride[2] <= 2 ? 16 : 4);
-    bool lines = !wide && places_lines(&s);
+    bool lines = !wide && indices_lines(&s);
     if (!lines && j->plan.dilation[2] != 1) return RL_UNSUPPORTED;
     if (!lines) j->line = 0;
     if (simd_pool_begin(k, j, x, out) != RL_OK) return RL_FAIL;
@@ -47,18 +47,18 @@ static rl_status places_run(rl_call *k, bool adaptive) {
     int64_t rows = j->planes * j->plan.out[0] * j->plan.out[1];
     double seen = (double)(j->kernel[0] * j->kernel[1] * j->kernel[2]) * (double)j->plan.out[2];
     k->svc->parallel(k, rows, 10 + POOL_NS * seen,
-                     pool_body_of(j, lines ? POOL_BODIES(places_rows) : POOL_BODIES(places_scan)), &s);
+                     pool_body_of(j, lines ? POOL_BODIES(indices_rows) : POOL_BODIES(indices_scan)), &s);
     return simd_pool_end(k, j, out);
 }
 
-RL_KERNEL(simd_max_pool_places) {
-    return places_run(k, false);
+RL_KERNEL(simd_max_pool_indices) {
+    return indices_run(k, false);
 }
 RL_KERNEL(simd_adaptive_max_pool) {
-    return places_run(k, true);
+    return indices_run(k, true);
 }
 #else
-RL_KERNEL(simd_max_pool_places) {
+RL_KERNEL(simd_max_pool_indices) {
     (void)k;
     return RL_UNSUPPORTED;
 }

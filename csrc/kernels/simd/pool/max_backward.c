@@ -1,13 +1,13 @@
-/* Gradients of largest elements, which are looked for again or stand in a tensor of indices. */
+/* Gradients of max pooling: the maxima are searched again, or a tensor of indices names them. */
 #include "pool.h"
 #ifdef RL_SIMD_X86
 typedef struct {
-    places_job places;
+    indices_job places;
     const char *grad;
     const int64_t *indices;
     int64_t bad; /* an index out of range */
     int seen;
-} most_job;
+} max_job;
 #define SIMD_BITS 256
 #include "kernels/simd/isa.h"
 #include "words_impl.inc"
@@ -40,7 +40,7 @@ typedef struct {
 /* Each gradient goes to where its index says; an index is looked at where it is used. */
 #define SCATTER(T, name)                                                                                     \
     static void name(void *ctx, int64_t begin, int64_t end, int thread) {                                    \
-        most_job *m = ctx;                                                                                   \
+        max_job *m = ctx;                                                                                    \
         const rl_pool_plan *g = &m->places.job.plan;                                                         \
         (void)thread;                                                                                        \
         for (int64_t p = begin; p < end; p++) {                                                              \
@@ -75,25 +75,24 @@ static bool is_pairs(const pool_job *j) {
 
 RL_CHOOSER
 RL_KERNEL(simd_max_pool_back) {
-    most_job m = {0};
+    max_job m = {0};
     pool_job *j = &m.places.job;
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
     rl_status read = simd_pool_read(k, j, in, grad, false);
     if (read != RL_OK) return read;
     bool pairs = is_pairs(j);
-    if (!pairs && !places_lines(&m.places)) return RL_UNSUPPORTED;
+    if (!pairs && !indices_lines(&m.places)) return RL_UNSUPPORTED;
     if (simd_pool_begin(k, j, in, out) != RL_OK || !(m.grad = simd_block_of(k, grad, j->computes)))
         return RL_FAIL;
     k->svc->parallel(k, j->planes, POOL_NS * (double)j->plan.volume,
-                     pool_body_of(j, pairs ? POOL_BODIES(most_pairs_back) : POOL_BODIES(most_planes_back)),
-                     &m);
+                     pool_body_of(j, pairs ? POOL_BODIES(max_pairs_back) : POOL_BODIES(max_planes_back)), &m);
     return simd_pool_end(k, j, out);
 }
 
 /* indices: argument `at` */
 RL_CHOOSER
 static rl_status by_indices(rl_call *k, int at) {
-    most_job m = {0};
+    max_job m = {0};
     pool_job *j = &m.places.job;
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
     rl_status read = simd_pool_read(k, j, out, grad, at != 7);

@@ -7,8 +7,8 @@
  */
 #include "pool.h"
 #ifdef RL_SIMD_X86
-enum { LAST_PART = 256, LAST_SPREAD = 64 }; /* channels that one item has */
-typedef enum { LAST_MEAN, LAST_MOST, LAST_BOTH, LAST_PLACES } last_what;
+enum { NHWC_PART = 256, NHWC_SPREAD = 64 }; /* channels that one item has */
+typedef enum { NHWC_MEAN, NHWC_MAX, NHWC_BOTH, NHWC_INDICES } nhwc_what;
 typedef struct {
     pool_job job;
     int64_t channels, parts;
@@ -20,7 +20,7 @@ typedef struct {
     pool_seen *seen[3];
     int64_t bad; /* an index out of range */
     int faults;
-} last_job;
+} nhwc_job;
 #define SIMD_BITS 256
 #include "kernels/simd/isa.h"
 #include "words_impl.inc"
@@ -64,7 +64,7 @@ static const void *block_of(rl_call *k, const rl_view *v, int dtype) {
 }
 
 RL_CHOOSER
-static rl_status last_read(rl_call *k, last_job *s, const rl_view *input, const rl_view *output,
+static rl_status nhwc_read(rl_call *k, nhwc_job *s, const rl_view *input, const rl_view *output,
                            bool adaptive) {
     const rl_view *out = k->out[0];
     int64_t room[2 * RL_SMALL_DIMS];
@@ -74,19 +74,19 @@ static rl_status last_read(rl_call *k, last_job *s, const rl_view *input, const 
     rl_status status = simd_pool_read(k, &s->job, input, output, adaptive);
     if (status != RL_OK) return status;
     s->channels = input->shape[1];
-    s->parts = simd_ceil_div(s->channels, LAST_PART);
+    s->parts = simd_ceil_div(s->channels, NHWC_PART);
     s->job.out = out->dtype == s->job.computes ? rl_data(out, RL_WRITE)
                                                : k->svc->scratch(k, RL_COUNT(out->numel), s->job.item);
     return s->job.out ? RL_OK : RL_FAIL;
 }
-static rl_status last_end(rl_call *k, last_job *s) {
+static rl_status nhwc_end(rl_call *k, nhwc_job *s) {
     int64_t room[2 * RL_SMALL_DIMS];
     rl_view t = turned(k->out[0], room);
     if (t.dtype != s->job.computes) simd_block_put(k, &t, s->job.out, s->job.computes);
     return RL_OK;
 }
 
-static bool counts_make(rl_call *k, last_job *s, bool inverse) {
+static bool counts_make(rl_call *k, nhwc_job *s, bool inverse) {
     const rl_pool_plan *g = &s->job.plan;
     s->counts = k->svc->scratch(k, RL_COUNT(g->places), s->job.item);
     for (int64_t o = 0; s->counts && o < g->places; o++) {
@@ -103,9 +103,9 @@ static bool counts_make(rl_call *k, last_job *s, bool inverse) {
 }
 
 /* over rows of outputs, or of inputs */
-static void last_run(rl_call *k, last_job *s, const int64_t *rows, double seen, pool_bodies bodies) {
+static void nhwc_run(rl_call *k, nhwc_job *s, const int64_t *rows, double seen, pool_bodies bodies) {
     int64_t n = s->job.planes / s->channels * rows[0] * rows[1];
-    double ns = 10 + POOL_NS * (double)rows[2] * (double)simd_min(s->channels, LAST_PART) * seen / 4;
+    double ns = 10 + POOL_NS * (double)rows[2] * (double)simd_min(s->channels, NHWC_PART) * seen / 4;
     k->svc->parallel(k, n * s->parts, ns, pool_body_of(&s->job, bodies), s);
 }
 static double window_size(const pool_job *j) {
@@ -115,7 +115,7 @@ static double window_size(const pool_job *j) {
 /* Outputs of one element a channel lie in either order: what stands among the ordinary kernels, too, is for
  * inputs that really lie channels last. */
 RL_CHOOSER
-static bool lies_last(const rl_call *k, const rl_view *x) {
+static bool lies_nhwc(const rl_call *k, const rl_view *x) {
     int64_t room[2 * RL_SMALL_DIMS];
     if (rl_is_contiguous(x) || x->ndim != rl_window_of(k)->spatial + 2) return false;
     rl_view t = turned(x, room);
@@ -123,38 +123,38 @@ static bool lies_last(const rl_call *k, const rl_view *x) {
 }
 
 RL_CHOOSER
-static rl_status forward(rl_call *k, bool adaptive, last_what what) {
-    last_job s = {0};
+static rl_status forward(rl_call *k, bool adaptive, nhwc_what what) {
+    nhwc_job s = {0};
     const rl_view *x = rl_in(k, 0);
-    if (!lies_last(k, x)) return RL_UNSUPPORTED;
-    rl_status status = last_read(k, &s, x, k->out[0], adaptive);
+    if (!lies_nhwc(k, x)) return RL_UNSUPPORTED;
+    rl_status status = nhwc_read(k, &s, x, k->out[0], adaptive);
     if (status != RL_OK) return status;
-    if (!(s.job.in = block_of(k, x, s.job.computes)) || (what == LAST_MEAN && !counts_make(k, &s, false)))
+    if (!(s.job.in = block_of(k, x, s.job.computes)) || (what == NHWC_MEAN && !counts_make(k, &s, false)))
         return RL_FAIL;
-    if (what == LAST_BOTH) s.indices = rl_data(k->out[1], RL_WRITE);
-    last_run(k, &s, s.job.plan.out, window_size(&s.job),
-             what == LAST_MEAN   ? POOL_BODIES(last_mean)
-             : what == LAST_MOST ? POOL_BODIES(last_most)
-                                 : POOL_BODIES(last_both));
-    return last_end(k, &s);
+    if (what == NHWC_BOTH) s.indices = rl_data(k->out[1], RL_WRITE);
+    nhwc_run(k, &s, s.job.plan.out, window_size(&s.job),
+             what == NHWC_MEAN  ? POOL_BODIES(nhwc_mean)
+             : what == NHWC_MAX ? POOL_BODIES(nhwc_max)
+                                : POOL_BODIES(nhwc_both));
+    return nhwc_end(k, &s);
 }
 
-RL_KERNEL(simd_avg_pool_last) {
-    return forward(k, false, LAST_MEAN);
+RL_KERNEL(simd_avg_pool_nhwc) {
+    return forward(k, false, NHWC_MEAN);
 }
-RL_KERNEL(simd_adaptive_avg_pool_last) {
-    return forward(k, true, LAST_MEAN);
+RL_KERNEL(simd_adaptive_avg_pool_nhwc) {
+    return forward(k, true, NHWC_MEAN);
 }
-RL_KERNEL(simd_max_pool_last) {
-    return forward(k, false, k->n_out == 2 ? LAST_BOTH : LAST_MOST);
+RL_KERNEL(simd_max_pool_nhwc) {
+    return forward(k, false, k->n_out == 2 ? NHWC_BOTH : NHWC_MAX);
 }
-RL_KERNEL(simd_adaptive_max_pool_last) {
-    return forward(k, true, LAST_BOTH);
+RL_KERNEL(simd_adaptive_max_pool_nhwc) {
+    return forward(k, true, NHWC_BOTH);
 }
 
 /* ---- backward ---- */
 RL_CHOOSER
-static bool gradient_read(rl_call *k, last_job *s) {
+static bool gradient_read(rl_call *k, nhwc_job *s) {
     s->grad = block_of(k, rl_in(k, 0), s->job.computes);
     for (int i = 0; s->grad && i < 3; i++)
         if (!(s->seen[i] = simd_pool_seen(k, &s->job, i))) return false;
@@ -162,42 +162,42 @@ static bool gradient_read(rl_call *k, last_job *s) {
 }
 
 static rl_status mean_back(rl_call *k, bool adaptive) {
-    last_job s = {0};
-    rl_status status = last_read(k, &s, k->out[0], rl_in(k, 0), adaptive);
+    nhwc_job s = {0};
+    rl_status status = nhwc_read(k, &s, k->out[0], rl_in(k, 0), adaptive);
     if (status != RL_OK) return status;
     if (!gradient_read(k, &s) || !counts_make(k, &s, true)) return RL_FAIL;
-    last_run(k, &s, s.job.plan.size, 4, POOL_BODIES(last_mean_back));
-    return last_end(k, &s);
+    nhwc_run(k, &s, s.job.plan.size, 4, POOL_BODIES(nhwc_mean_back));
+    return nhwc_end(k, &s);
 }
-RL_KERNEL(simd_avg_pool_last_back) {
+RL_KERNEL(simd_avg_pool_nhwc_back) {
     return mean_back(k, false);
 }
-RL_KERNEL(simd_adaptive_avg_pool_last_back) {
+RL_KERNEL(simd_adaptive_avg_pool_nhwc_back) {
     return mean_back(k, true);
 }
 
-RL_KERNEL(simd_max_pool_last_back) {
-    last_job s = {0};
+RL_KERNEL(simd_max_pool_nhwc_back) {
+    nhwc_job s = {0};
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1);
-    rl_status status = last_read(k, &s, in, grad, false);
+    rl_status status = nhwc_read(k, &s, in, grad, false);
     if (status != RL_OK) return status;
     s.places = k->svc->scratch(k, RL_COUNT(grad->numel), s.job.item);
     if (!s.places || !(s.job.in = block_of(k, in, s.job.computes)) || !gradient_read(k, &s)) return RL_FAIL;
-    last_run(k, &s, s.job.plan.out, window_size(&s.job), POOL_BODIES(last_places));
-    last_run(k, &s, s.job.plan.size, 4, POOL_BODIES(last_most_back));
-    return last_end(k, &s);
+    nhwc_run(k, &s, s.job.plan.out, window_size(&s.job), POOL_BODIES(nhwc_indices));
+    nhwc_run(k, &s, s.job.plan.size, 4, POOL_BODIES(nhwc_max_back));
+    return nhwc_end(k, &s);
 }
 
 /* Each gradient goes to where its index says; an item is a part of the channels of an element of the batch.
  */
 #define SCATTER(T, name)                                                                                     \
     static void name(void *ctx, int64_t begin, int64_t end, int thread) {                                    \
-        last_job *s = ctx;                                                                                   \
+        nhwc_job *s = ctx;                                                                                   \
         const rl_pool_plan *g = &s->job.plan;                                                                \
         (void)thread;                                                                                        \
         for (int64_t item = begin; item < end; item++) {                                                     \
-            int64_t n = item / s->parts, c = item % s->parts * LAST_SPREAD;                                  \
-            int64_t many = simd_min(LAST_SPREAD, s->channels - c);                                           \
+            int64_t n = item / s->parts, c = item % s->parts * NHWC_SPREAD;                                  \
+            int64_t many = simd_min(NHWC_SPREAD, s->channels - c);                                           \
             T *to = (T *)s->job.out + n * g->volume * s->channels + c;                                       \
             for (int64_t v = 0; v < g->volume; v++)                                                          \
                 __builtin_memset(to + v * s->channels, 0, (size_t)many * sizeof(T));                         \
@@ -220,26 +220,26 @@ SCATTER(double, scatter_doubles)
 
 /* indices: argument `at` */
 static rl_status by_indices(rl_call *k, int at) {
-    last_job s = {0};
-    rl_status status = last_read(k, &s, k->out[0], rl_in(k, 0), at != 7);
+    nhwc_job s = {0};
+    rl_status status = nhwc_read(k, &s, k->out[0], rl_in(k, 0), at != 7);
     if (status != RL_OK) return status;
     s.given = block_of(k, rl_in(k, at), RL_I64);
     s.grad = block_of(k, rl_in(k, 0), s.job.computes);
     if (!s.given || !s.grad) return RL_FAIL;
-    s.parts = simd_ceil_div(s.channels, LAST_SPREAD);
+    s.parts = simd_ceil_div(s.channels, NHWC_SPREAD);
     double ns = POOL_NS * (double)(s.job.plan.volume + 4 * s.job.plan.places) *
-                (double)simd_min(s.channels, LAST_SPREAD);
+                (double)simd_min(s.channels, NHWC_SPREAD);
     k->svc->parallel(k, s.job.planes / s.channels * s.parts, ns,
                      s.job.computes == RL_F64 ? scatter_doubles : scatter_floats, &s);
     if (s.faults)
         return rl_fail(k, RL_RUNTIME, "found an invalid max index: %lld (a plane has %lld elements)",
                        (long long)s.bad, (long long)s.job.plan.volume);
-    return last_end(k, &s);
+    return nhwc_end(k, &s);
 }
-RL_KERNEL(simd_max_pool_indices_last_back) {
+RL_KERNEL(simd_max_pool_indices_nhwc_back) {
     return by_indices(k, 7);
 }
-RL_KERNEL(simd_adaptive_max_pool_last_back) {
+RL_KERNEL(simd_adaptive_max_pool_nhwc_back) {
     return by_indices(k, 2);
 }
 #else
@@ -248,13 +248,13 @@ RL_KERNEL(simd_adaptive_max_pool_last_back) {
         (void)k;                                                                                             \
         return RL_UNSUPPORTED;                                                                               \
     }
-UNSUPPORTED(simd_avg_pool_last)
-UNSUPPORTED(simd_adaptive_avg_pool_last)
-UNSUPPORTED(simd_max_pool_last)
-UNSUPPORTED(simd_adaptive_max_pool_last)
-UNSUPPORTED(simd_avg_pool_last_back)
-UNSUPPORTED(simd_adaptive_avg_pool_last_back)
-UNSUPPORTED(simd_max_pool_last_back)
-UNSUPPORTED(simd_max_pool_indices_last_back)
-UNSUPPORTED(simd_adaptive_max_pool_last_back)
+UNSUPPORTED(simd_avg_pool_nhwc)
+UNSUPPORTED(simd_adaptive_avg_pool_nhwc)
+UNSUPPORTED(simd_max_pool_nhwc)
+UNSUPPORTED(simd_adaptive_max_pool_nhwc)
+UNSUPPORTED(simd_avg_pool_nhwc_back)
+UNSUPPORTED(simd_adaptive_avg_pool_nhwc_back)
+UNSUPPORTED(simd_max_pool_nhwc_back)
+UNSUPPORTED(simd_max_pool_indices_nhwc_back)
+UNSUPPORTED(simd_adaptive_max_pool_nhwc_back)
 #endif

@@ -54,9 +54,9 @@ static inline pool_body pool_body_of(const pool_job *j, pool_bodies all) {
 }
 #endif
 
-/* Where the largest elements of windows stand.
+/* The indices of the maxima of windows.
  *
- * Note [Places of windows]
+ * Note [Indices of maxima]
  *   The rows of the input that a row of outputs sees are copied to lines with -inf around them; then each
  *   element of V_WIDTH windows at once is compared with the largest so far, beside which stands how far from
  *   the window's corner it was found. In doubles that is a double, too. */
@@ -65,23 +65,23 @@ typedef struct {
     pool_job job;
     int64_t line, cols; /* elements of one of a thread's lines; what of it is no padding */
     int64_t *indices;
-} places_job;
+} indices_job;
 
 /* from a corner in the padding to the first element that is none */
-static inline int64_t places_start(int64_t at, int64_t dilation) {
+static inline int64_t indices_start(int64_t at, int64_t dilation) {
     return at < 0 ? simd_ceil_div(-at, dilation) * dilation : 0;
 }
 /* of a row of windows: its corner in the plane, and how far from there the first row begins */
-static inline void places_corner(const places_job *s, int64_t front, int64_t top, int64_t *corner,
-                                 int64_t *start) {
+static inline void indices_corner(const indices_job *s, int64_t front, int64_t top, int64_t *corner,
+                                  int64_t *start) {
     const rl_pool_plan *g = &s->job.plan;
     *corner = (front * g->size[1] + top) * g->size[2];
     *start =
-        (places_start(front, g->dilation[0]) * g->size[1] + places_start(top, g->dilation[1])) * g->size[2];
+        (indices_start(front, g->dilation[0]) * g->size[1] + indices_start(top, g->dilation[1])) * g->size[2];
 }
 /* Sets line and cols; false where vectors along rows do not serve. */
 RL_CHOOSER
-static inline bool places_lines(places_job *s) {
+static inline bool indices_lines(indices_job *s) {
     enum { MOST = 64 };
     pool_job *j = &s->job;
     const rl_pool_plan *g = &j->plan;

@@ -1,4 +1,4 @@
-/* Means and largest elements of windows, row by row.
+/* Average and max pooling, row by row.
  *
  * Note [Rows of windows]
  *   A row of outputs sees the same rows of the input. First what these have above each other goes to a line,
@@ -109,7 +109,7 @@ static rl_status rows_run(rl_call *k, bool adaptive, bool max) {
     int64_t rows = j->planes * j->plan.out[0] * j->plan.out[1];
     double ns = POOL_NS * (double)j->plan.volume / (double)(j->plan.out[0] * j->plan.out[1]);
     if (simd_pool_begin(k, j, x, out) != RL_OK) return RL_FAIL;
-    pool_bodies all = max ? POOL_BODIES(rows_most) : POOL_BODIES(rows_mean);
+    pool_bodies all = max ? POOL_BODIES(rows_max) : POOL_BODIES(rows_mean);
     k->svc->parallel(k, rows, ns + (double)j->plan.out[2], pool_body_of(j, all), &r);
     return simd_pool_end(k, j, out);
 }

@@ -5,13 +5,13 @@
 /* Note [Sums of powers]
  * A state is the largest element (a) and the sum of exp(x - a) (b), which neither overflows nor vanishes.
  * Where a is infinite or NaN the powers are those of x itself, and the sum says all: 0, infinite or NaN. */
-static inline double peak_shift(double most) {
-    return isfinite(most) ? most : 0;
+static inline double peak_shift(double max) {
+    return isfinite(max) ? max : 0;
 }
 
-static inline void peak_raise(fold_cell *a, fold_cell *b, double most) {
+static inline void peak_raise(fold_cell *a, fold_cell *b, double max) {
     double before = peak_shift(a->d);
-    a->d = fold_most(a->d, most);
+    a->d = fold_max(a->d, max);
     double shift = peak_shift(a->d);
     if (b->d != 0 && shift != before) b->d *= exp(before - shift);
 }

@@ -1,16 +1,16 @@
 /* Reductions: the engine that walks over any dims, counts, any and all. */
-#include "kernels/shared/walk.h"
+#include "kernels/shared/strided_iterator.h"
 #include "reduce.h"
 
 /* The engine of reductions: Note [Folds] in kernels/simd/reduce/reduce.h.
  *
- *   input, any strides ─► walk over kept dims x walk over reduced dims
+ *   input, any strides ─► iterator over kept dims x iterator over reduced dims
  *                            tile: neighbouring outputs    piece: a range of the elements of each
  *
  * What folds cannot read where it lies (halves, gaps, short runs) goes through a small buffer. */
 #ifdef RL_SIMD_X86
 /* a unit of work has about this many elements; so many units are enough for any number of threads */
-enum { UNIT = 1 << 15, UNITS = 128, BUFFER = 2048, RUN = 256, NARROW = 16, STRIP_NS = 20 };
+enum { UNIT = 1 << 15, UNITS = 128, BUFFER = 2048, RUN = 256, NARROW = 16, LOOP_NS = 20 };
 
 #define SIMD_BITS 256
 #include "kernels/simd/isa.h"
@@ -25,7 +25,7 @@ typedef struct {
     const fold_kind *kind;
     fold_code code;
     fold_load load;
-    rl_walk kept, reduced; /* operands of kept: input, outputs; of reduced: input */
+    rl_iter kept, reduced; /* operands of kept: input, outputs; of reduced: input */
     int outputs, dtype[2];
     int64_t item, fold_item; /* bytes of an element in memory and as folds read it */
     bool across, direct;
@@ -75,7 +75,7 @@ static void pass_flush(reduce_pass *pass) {
     pass->held = 0;
 }
 
-static void strip_along(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void loop_along(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     reduce_pass *pass = (reduce_pass *)ctx;
     const reduce_job *job = pass->job;
     const char *from = p[0] + pass->shift;
@@ -91,7 +91,7 @@ static void strip_along(char *const *p, const int64_t *step, int64_t n, const vo
     }
 }
 
-static void strip_across(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+static void loop_across(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     reduce_pass *pass = (reduce_pass *)ctx;
     const reduce_job *job = pass->job;
     const char *from = p[0] + pass->shift;
@@ -99,17 +99,17 @@ static void strip_across(char *const *p, const int64_t *step, int64_t n, const v
         pass_across(pass, from, n, step[0]);
         return;
     }
-    int64_t most = BUFFER / pass->width, beside = job->kept.stride[0][job->kept.ndim - 1];
+    int64_t max = BUFFER / pass->width, beside = job->kept.stride[0][job->kept.ndim - 1];
     for (int64_t r = 0; r < n; r++) {
-        if (pass->held == most) pass_flush(pass);
+        if (pass->held == max) pass_flush(pass);
         job->load(from + r * step[0], beside, pass->width,
                   pass->x.bytes + pass->held++ * pass->width * job->fold_item);
     }
 }
 
 static void pass_range(reduce_pass *pass, int64_t begin, int64_t end) {
-    const rl_walk *w = &pass->job->reduced;
-    rl_strip strip = pass->job->across ? strip_across : strip_along;
+    const rl_iter *w = &pass->job->reduced;
+    rl_inner_loop loop = pass->job->across ? loop_across : loop_along;
     pass->state->first = begin, pass->state->count = 0;
     if (w->ndim <= 2) { /* without the counters of a longer walk */
         int last = w->ndim - 1;
@@ -117,10 +117,10 @@ static void pass_range(reduce_pass *pass, int64_t begin, int64_t end) {
         for (int64_t n; begin < end; begin += n, at = 0, row++) {
             char *p = w->base[0] + row * (last ? w->stride[0][0] : 0) + at * w->stride[0][last];
             n = simd_min(inner - at, end - begin);
-            strip(&p, &w->stride[0][last], n, pass);
+            loop(&p, &w->stride[0][last], n, pass);
         }
     } else {
-        rl_walk_range(w, begin, end, strip, pass);
+        rl_iter_range(w, begin, end, loop, pass);
     }
     pass_flush(pass);
 }
@@ -129,12 +129,12 @@ static void pass_range(reduce_pass *pass, int64_t begin, int64_t end) {
 static int tile_seek(const reduce_job *job, int64_t tile, char **p) {
     int64_t from = tile % job->per_row * job->width;
     for (int i = 0; i <= job->outputs; i++) p[i] = job->kept.base[i];
-    rl_walk_seek(&job->kept, tile / job->per_row * job->row + from, p);
+    rl_iter_seek(&job->kept, tile / job->per_row * job->row + from, p);
     return (int)simd_min(job->row - from, job->width);
 }
 
 static int tile_fold(const reduce_job *job, int64_t tile, int64_t begin, int64_t end, fold_state *s) {
-    char *p[RL_WALK_OPS];
+    char *p[RL_ITER_OPS];
     reduce_pass pass;
     int width = tile_seek(job, tile, p);
     pass.job = job, pass.state = s, pass.width = width, pass.held = 0, pass.j = 0;
@@ -178,7 +178,7 @@ static void put_cells(int dtype, char *p, int64_t step, const fold_cell *x, int 
 }
 
 static void tile_put(const reduce_job *job, int64_t tile, fold_state *s, int width) {
-    char *p[RL_WALK_OPS];
+    char *p[RL_ITER_OPS];
     int inner = job->kept.ndim - 1;
     tile_seek(job, tile, p);
     if (job->how->finish) job->how->finish(s, width, job->number);
@@ -208,7 +208,7 @@ static void reduce_part(void *ctx, int64_t begin, int64_t end, int thread) {
 /* the pieces of every tile, in order */
 static void reduce_joined(const reduce_job *job) {
     fold_state s, later;
-    char *p[RL_WALK_OPS];
+    char *p[RL_ITER_OPS];
     for (int64_t tile = 0; tile < job->tiles; tile++) {
         int width = tile_seek(job, tile, p);
         state_start(job, &s, width);
@@ -225,12 +225,12 @@ static void reduce_joined(const reduce_job *job) {
 }
 
 /* The walks; an output's strides stand beside those of the input's kept dims. */
-static void reduce_walks(rl_call *k, reduce_job *job) {
+static void reduce_iters(rl_call *k, reduce_job *job) {
     const rl_view *x = rl_in(k, 0);
     uint64_t mask = (uint64_t)k->attr[0];
-    rl_walk *kept = &job->kept, *reduced = &job->reduced;
-    rl_walk_begin(kept, x, RL_READ);
-    rl_walk_begin(reduced, x, RL_READ);
+    rl_iter *kept = &job->kept, *reduced = &job->reduced;
+    rl_iter_begin(kept, x, RL_READ);
+    rl_iter_begin(reduced, x, RL_READ);
     for (int i = 0; i < job->outputs; i++) {
         const rl_view *out = k->out[i];
         int64_t item = rl_itemsize(out->dtype);
@@ -240,18 +240,18 @@ static void reduce_walks(rl_call *k, reduce_job *job) {
             if (!(mask >> d & 1)) kept->stride[kept->nops][d] = out->strides[keepdim ? d : to++] * item;
         kept->nops++;
     }
-    rl_walk_drop(kept, mask);
-    rl_walk_drop(reduced, ~mask);
-    rl_walk_sort(kept, 0);
-    if (!job->how->places) rl_walk_sort(reduced, 0);
-    rl_walk_merge(kept);
-    rl_walk_merge(reduced);
+    rl_iter_drop(kept, mask);
+    rl_iter_drop(reduced, ~mask);
+    rl_iter_sort(kept, 0);
+    if (!job->how->places) rl_iter_sort(reduced, 0);
+    rl_iter_merge(kept);
+    rl_iter_merge(reduced);
 }
 
 /* Which form, and how large the units are. */
 RL_CHOOSER
 static void reduce_plan(reduce_job *job) {
-    const rl_walk *kept = &job->kept, *reduced = &job->reduced;
+    const rl_iter *kept = &job->kept, *reduced = &job->reduced;
     int64_t inner = reduced->size[reduced->ndim - 1], numel = reduced->numel;
     int64_t beside = kept->stride[0][kept->ndim - 1], below = reduced->stride[0][reduced->ndim - 1];
     bool same = !job->load; /* folds read the dtype as it is */
@@ -303,7 +303,7 @@ rl_status simd_reduce(rl_call *k, const fold_reduction *how, double number) {
         return RL_UNSUPPORTED;
     job.kind = how->truth || !rl_is_float(x->dtype) ? &how->ints : &how->floats;
     for (int i = 0; i < job.outputs; i++) job.dtype[i] = k->out[i]->dtype;
-    reduce_walks(k, &job);
+    reduce_iters(k, &job);
     reduce_plan(&job);
     if (!job.load) job.load = load_as_is(job.item);
     for (int i = 0; job.pieces > 1 && i < 2; i++) {
@@ -312,7 +312,7 @@ rl_status simd_reduce(rl_call *k, const fold_reduction *how, double number) {
     }
     double ns = how->ns * (double)simd_min(job.piece, job.reduced.numel) * (double)job.width;
     if (!job.direct) ns *= 4;
-    k->svc->parallel(k, job.tiles * job.pieces, ns + STRIP_NS, reduce_part, &job);
+    k->svc->parallel(k, job.tiles * job.pieces, ns + LOOP_NS, reduce_part, &job);
     if (job.pieces > 1) reduce_joined(&job);
     return RL_OK;
 }
@@ -372,7 +372,7 @@ FOLD_EACH_TRUTH(COUNT, count)
 #define ENTRY(D, T, is_true, name) FOLD_ENTRY(D, name, D)
 static const fold_code count_code[2][RL_NDTYPES] = {{FOLD_EACH_TRUTH(ENTRY, count)},
                                                     {FOLD_EACH_TRUTH(ENTRY, count)}};
-FOLD_JOIN(join_count, i, fold_add_whole)
+FOLD_JOIN(join_count, i, fold_add_integer)
 
 RL_KERNEL(simd_count_nonzero) {
     static const fold_reduction how = {
@@ -425,8 +425,8 @@ static const fold_code any_code[2][RL_NDTYPES] = {{FOLD_EACH_TRUTH(ENTRY, any)},
                                                   {FOLD_EACH_TRUTH(ENTRY, any)}};
 static const fold_code all_code[2][RL_NDTYPES] = {{FOLD_EACH_TRUTH(ENTRY, all)},
                                                   {FOLD_EACH_TRUTH(ENTRY, all)}};
-FOLD_JOIN(join_any, i, fold_most_whole)
-FOLD_JOIN(join_all, i, fold_least_whole)
+FOLD_JOIN(join_any, i, fold_max_integer)
+FOLD_JOIN(join_all, i, fold_min_integer)
 
 RL_KERNEL(simd_any) {
     static const fold_reduction how = {.code = any_code, .ints.join = join_any, .truth = true, .ns = 0.06};

@@ -1,4 +1,4 @@
-/* Reductions: one engine (kernels/simd/reduce/reduce.c) walks over any strides and any dims, folds take
+/* Reductions: one engine (kernels/simd/reduce/reduce.c) walks over any strides and any dims, and folds take
  * blocks. */
 #ifndef RL_KERNELS_SIMD_REDUCE_REDUCE_H
 #define RL_KERNELS_SIMD_REDUCE_REDUCE_H
@@ -51,22 +51,22 @@ static inline double fold_add(double a, double b) {
 static inline double fold_times(double a, double b) {
     return a * b;
 }
-static inline double fold_most(double a, double b) { /* NaN wins */
+static inline double fold_max(double a, double b) { /* NaN wins */
     return b > a || b != b ? b : a;
 }
-static inline double fold_least(double a, double b) {
+static inline double fold_min(double a, double b) {
     return b < a || b != b ? b : a;
 }
-static inline int64_t fold_add_whole(int64_t a, int64_t b) {
+static inline int64_t fold_add_integer(int64_t a, int64_t b) {
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
-static inline int64_t fold_times_whole(int64_t a, int64_t b) {
+static inline int64_t fold_times_integer(int64_t a, int64_t b) {
     return (int64_t)((uint64_t)a * (uint64_t)b);
 }
-static inline int64_t fold_most_whole(int64_t a, int64_t b) {
+static inline int64_t fold_max_integer(int64_t a, int64_t b) {
     return b > a ? b : a;
 }
-static inline int64_t fold_least_whole(int64_t a, int64_t b) {
+static inline int64_t fold_min_integer(int64_t a, int64_t b) {
     return b < a ? b : a;
 }
 #define FOLD_JOIN(name, field, join)                                                                         \
@@ -84,7 +84,7 @@ static inline int64_t fold_least_whole(int64_t a, int64_t b) {
 /* ---- integers: C loops that the compiler turns into vectors of AVX2 ---- */
 #define FOLD_LOOP __attribute__((target("avx2"))) static
 /* x joins acc, both of type T; the state is int64 */
-#define FOLD_WHOLE(name, D, T, start, join, expression)                                                      \
+#define FOLD_INTEGER(name, D, T, start, join, expression)                                                    \
     FOLD_LOOP void name##_along_##D(fold_state *s, int j, int end, const void *from, int64_t n,              \
                                     int64_t step) {                                                          \
         for (const char *row = from; j < end; j++, row += step) {                                            \

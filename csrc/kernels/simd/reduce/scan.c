@@ -1,5 +1,5 @@
 /* Scans along one dimension: running sums, products, logarithms of sums, extremes. */
-#include "kernels/shared/walk.h"
+#include "kernels/shared/strided_iterator.h"
 #include "reduce.h"
 
 /* Running sums and products along one dim. A line is its elements along that dim.
@@ -27,7 +27,7 @@ typedef struct {
  * blocks, and beside infinities and NaN, one element joins after the other. */
 enum { LOG_BLOCK = 128, LOG_RANGE = 30 };
 static double log_add(double a, double b) {
-    double high = fold_most(a, b), low = a < b ? a : b;
+    double high = fold_max(a, b), low = a < b ? a : b;
     if (high == low && isinf(high)) return high;
     return high + log1p(exp(low - high));
 }
@@ -54,7 +54,7 @@ static double log_add(double a, double b) {
 #include "load_impl.inc"
 #include "scan_impl.inc"
 
-#define SCAN_WHOLE(name, neutral, join)                                                                      \
+#define SCAN_INTEGER(name, neutral, join)                                                                    \
     FOLD_LOOP fold_cell name##_total_I64(const void *from, int64_t n) {                                      \
         fold_cell all = {.i = neutral};                                                                      \
         for (int64_t i = 0; i < n; i++) all.i = join(all.i, ((const int64_t *)from)[i]);                     \
@@ -76,8 +76,8 @@ static double log_add(double a, double b) {
                 *(int64_t *)(to + j * beside[0]) = carry[j];                                                 \
             }                                                                                                \
     }
-SCAN_WHOLE(cumsum, 0, fold_add_whole)
-SCAN_WHOLE(cumprod, 1, fold_times_whole)
+SCAN_INTEGER(cumsum, 0, fold_add_integer)
+SCAN_INTEGER(cumprod, 1, fold_times_integer)
 
 #define ENTRY(D, name, suffix)                                                                               \
     [RL_##D] = {name##_total_##suffix, name##_line_##suffix, name##_across_##suffix},
@@ -97,8 +97,8 @@ typedef struct {
     scan_code code[2][RL_NDTYPES];
     double first;
     double (*join)(double, double);
-    int64_t first_whole;
-    int64_t (*join_whole)(int64_t, int64_t);
+    int64_t first_integer;
+    int64_t (*join_integer)(int64_t, int64_t);
     double ns; /* an element */
 } scan;
 
@@ -108,7 +108,7 @@ typedef struct {
     fold_load load; /* NULL: lines are scanned where they lie */
     fold_store store;
     bool floats;
-    rl_walk lines; /* operands: output, input; without the dim */
+    rl_iter lines; /* operands: output, input; without the dim */
     int64_t n, step[2], beside[2], item;
     int64_t row, per_row, blocks;
     fold_cell *totals; /* of blocks; then what came before them */
@@ -116,11 +116,11 @@ typedef struct {
 
 static void line_seek(const scan_job *job, int64_t line, char **p) {
     p[0] = job->lines.base[0], p[1] = job->lines.base[1];
-    rl_walk_seek(&job->lines, line, p);
+    rl_iter_seek(&job->lines, line, p);
 }
 
 static fold_cell scan_first(const scan_job *job) {
-    return job->floats ? (fold_cell){.d = job->how->first} : (fold_cell){.i = job->how->first_whole};
+    return job->floats ? (fold_cell){.d = job->how->first} : (fold_cell){.i = job->how->first_integer};
 }
 
 static void line_buffered(const scan_job *job, char *to, const char *from) {
@@ -136,7 +136,7 @@ static void line_buffered(const scan_job *job, char *to, const char *from) {
 
 static void lines_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const scan_job *job = ctx;
-    char *p[RL_WALK_OPS];
+    char *p[RL_ITER_OPS];
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
         line_seek(job, i, p);
@@ -149,7 +149,7 @@ static void lines_part(void *ctx, int64_t begin, int64_t end, int thread) {
 
 static void tiles_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const scan_job *job = ctx;
-    char *p[RL_WALK_OPS];
+    char *p[RL_ITER_OPS];
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
         int64_t at = i % job->per_row * SCAN_TILE;
@@ -160,7 +160,7 @@ static void tiles_part(void *ctx, int64_t begin, int64_t end, int thread) {
 
 static void totals_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const scan_job *job = ctx;
-    char *p[RL_WALK_OPS];
+    char *p[RL_ITER_OPS];
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
         int64_t at = i % job->blocks * BLOCK;
@@ -171,7 +171,7 @@ static void totals_part(void *ctx, int64_t begin, int64_t end, int thread) {
 
 static void blocks_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const scan_job *job = ctx;
-    char *p[RL_WALK_OPS];
+    char *p[RL_ITER_OPS];
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
         int64_t at = i % job->blocks * BLOCK;
@@ -191,7 +191,7 @@ static void totals_scan(scan_job *job) {
         if (job->floats)
             before.d = job->how->join(before.d, own.d);
         else
-            before.i = job->how->join_whole(before.i, own.i);
+            before.i = job->how->join_integer(before.i, own.i);
     }
 }
 
@@ -213,20 +213,20 @@ static bool scan_code_of(const rl_call *k, scan_job *job, int dtype) {
     return job->code.line != NULL;
 }
 
-static void scan_walk(const rl_call *k, scan_job *job) {
+static void scan_iter(const rl_call *k, scan_job *job) {
     const rl_view *x = rl_in(k, 0), *out = k->out[0];
     int64_t dim = k->attr[0];
-    rl_walk *w = &job->lines;
-    rl_walk_begin(w, out, RL_WRITE);
-    rl_walk_add(w, x);
+    rl_iter *w = &job->lines;
+    rl_iter_begin(w, out, RL_WRITE);
+    rl_iter_add(w, x);
     job->n = 1, job->step[0] = job->step[1] = job->item;
     if (x->ndim) {
         job->n = x->shape[dim];
         for (int i = 0; i < 2; i++) job->step[i] = w->stride[i][dim];
-        rl_walk_drop(w, 1ull << dim);
+        rl_iter_drop(w, 1ull << dim);
     }
-    rl_walk_sort(w, 0);
-    rl_walk_merge(w);
+    rl_iter_sort(w, 0);
+    rl_iter_merge(w);
     job->row = w->size[w->ndim - 1];
     for (int i = 0; i < 2; i++) job->beside[i] = w->stride[i][w->ndim - 1];
 }
@@ -239,8 +239,8 @@ static rl_status scan_run(rl_call *k, const scan *how) {
     job.how = how;
     if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || !scan_code_of(k, &job, x->dtype))
         return RL_UNSUPPORTED;
-    scan_walk(k, &job);
-    const rl_walk *w = &job.lines;
+    scan_iter(k, &job);
+    const rl_iter *w = &job.lines;
     bool in_one = job.step[0] == job.item && job.step[1] == job.item;
     bool beside = (job.beside[0] == job.item && job.beside[1] == job.item) || job.n < SHORT_LINE;
     if (!job.load && beside && job.row > 1) {
@@ -267,11 +267,11 @@ static rl_status scan_run(rl_call *k, const scan *how) {
 }
 
 RL_KERNEL(simd_cumsum) {
-    static const scan how = {CODE(cumsum), 0, fold_add, 0, fold_add_whole, 0.4};
+    static const scan how = {CODE(cumsum), 0, fold_add, 0, fold_add_integer, 0.4};
     return scan_run(k, &how);
 }
 RL_KERNEL(simd_cumprod) {
-    static const scan how = {CODE(cumprod), 1, fold_times, 1, fold_times_whole, 0.4};
+    static const scan how = {CODE(cumprod), 1, fold_times, 1, fold_times_integer, 0.4};
     return scan_run(k, &how);
 }
 RL_KERNEL(simd_logcumsumexp) {
@@ -305,7 +305,7 @@ typedef struct {
 typedef void (*cumulative)(const part *p, int width);
 typedef struct {
     cumulative run;
-    rl_walk lines; /* operands: values, places, input; without the dim */
+    rl_iter lines; /* operands: values, places, input; without the dim */
     int64_t n, step[3], beside[3];
     int64_t row, per_row;
 } cumulative_job;
@@ -364,8 +364,8 @@ static inline int half_key(uint16_t x) {
     RUNNING(name, I16, int16_t, x op best)                                                                   \
     RUNNING(name, I32, int32_t, x op best)                                                                   \
     RUNNING(name, I64, int64_t, x op best)
-EACH(most, >=)
-EACH(least, <=)
+EACH(max, >=)
+EACH(min, <=)
 #define EXTREME_CODE(name)                                                                                   \
     {                                                                                                        \
         [RL_F32] = name##_F32, [RL_F64] = name##_F64, [RL_F16] = name##_F16, [RL_BF16] = name##_BF16,        \
@@ -377,10 +377,10 @@ static void cumulative_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const cumulative_job *job = ctx;
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
-        char *p[RL_WALK_OPS];
+        char *p[RL_ITER_OPS];
         int64_t at = i % job->per_row * TILE;
         for (int op = 0; op < 3; op++) p[op] = job->lines.base[op];
-        rl_walk_seek(&job->lines, i / job->per_row * job->row + at, p);
+        rl_iter_seek(&job->lines, i / job->per_row * job->row + at, p);
         const part lines = {p[2], p[0], p[1], job->step, job->beside, job->n};
         job->run(&lines, (int)simd_min(job->row - at, TILE));
     }
@@ -392,18 +392,18 @@ static rl_status cumulative_run(rl_call *k, const cumulative code[RL_NDTYPES]) {
     const rl_view *x = rl_in(k, 0);
     int64_t dim = k->attr[0];
     cumulative_job job;
-    rl_walk *w = &job.lines;
+    rl_iter *w = &job.lines;
     if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0) return RL_UNSUPPORTED;
     job.run = code[x->dtype];
-    rl_walk_begin(w, k->out[0], RL_WRITE);
-    rl_walk_add(w, k->out[1]);
-    rl_walk_add(w, x);
+    rl_iter_begin(w, k->out[0], RL_WRITE);
+    rl_iter_add(w, k->out[1]);
+    rl_iter_add(w, x);
     rl_data(k->out[1], RL_WRITE);
     job.n = x->ndim ? x->shape[dim] : 1;
     for (int i = 0; i < 3; i++) job.step[i] = x->ndim ? w->stride[i][dim] : 0;
-    if (x->ndim) rl_walk_drop(w, 1ull << dim);
-    rl_walk_sort(w, 0);
-    rl_walk_merge(w);
+    if (x->ndim) rl_iter_drop(w, 1ull << dim);
+    rl_iter_sort(w, 0);
+    rl_iter_merge(w);
     job.row = w->size[w->ndim - 1];
     job.per_row = simd_ceil_div(job.row, TILE);
     for (int i = 0; i < 3; i++) job.beside[i] = w->stride[i][w->ndim - 1];
@@ -413,11 +413,11 @@ static rl_status cumulative_run(rl_call *k, const cumulative code[RL_NDTYPES]) {
 }
 
 RL_KERNEL(simd_cummax) {
-    static const cumulative code[RL_NDTYPES] = EXTREME_CODE(most);
+    static const cumulative code[RL_NDTYPES] = EXTREME_CODE(max);
     return cumulative_run(k, code);
 }
 RL_KERNEL(simd_cummin) {
-    static const cumulative code[RL_NDTYPES] = EXTREME_CODE(least);
+    static const cumulative code[RL_NDTYPES] = EXTREME_CODE(min);
     return cumulative_run(k, code);
 }
 #else

@@ -14,17 +14,17 @@ static inline void var_join(fold_cell *a, fold_cell *b, double had, double mean,
 #define FOLD_BODY "sum_impl.inc"
 #include "widths.inc"
 
-FOLD_WHOLE(sum, I64, int64_t, 0, fold_add_whole, fold_add_whole(acc, x))
-FOLD_WHOLE(prod, I64, int64_t, 1, fold_times_whole, fold_times_whole(acc, x))
+FOLD_INTEGER(sum, I64, int64_t, 0, fold_add_integer, fold_add_integer(acc, x))
+FOLD_INTEGER(prod, I64, int64_t, 1, fold_times_integer, fold_times_integer(acc, x))
 FOLD_CODE(sum_code, sum, FOLD_ENTRY(I64, sum, I64))
 FOLD_CODE(nansum_code, nansum, FOLD_ENTRY(I64, sum, I64))
 FOLD_CODE(prod_code, prod, FOLD_ENTRY(I64, prod, I64))
 FOLD_CODE(var_code, var, )
 
 FOLD_JOIN(join_sum, d, fold_add)
-FOLD_JOIN(join_sum_whole, i, fold_add_whole)
+FOLD_JOIN(join_sum_integer, i, fold_add_integer)
 FOLD_JOIN(join_prod, d, fold_times)
-FOLD_JOIN(join_prod_whole, i, fold_times_whole)
+FOLD_JOIN(join_prod_integer, i, fold_times_integer)
 static void join_var(fold_state *s, const fold_state *later, int width) {
     for (int j = 0; j < width; j++)
         var_join(&s->a[j], &s->b[j], (double)s->count, later->a[j].d, later->b[j].d, (double)later->count);
@@ -64,13 +64,13 @@ static double correction_read(const rl_call *k) {
 
 RL_KERNEL(simd_sum) {
     static const fold_reduction how = {
-        .code = sum_code, .floats.join = join_sum, .ints.join = join_sum_whole, .ns = 0.05};
+        .code = sum_code, .floats.join = join_sum, .ints.join = join_sum_integer, .ns = 0.05};
     return simd_reduce(k, &how, 0);
 }
 
 RL_KERNEL(simd_nansum) {
     static const fold_reduction how = {
-        .code = nansum_code, .floats.join = join_sum, .ints.join = join_sum_whole, .ns = 0.06};
+        .code = nansum_code, .floats.join = join_sum, .ints.join = join_sum_integer, .ns = 0.06};
     return simd_reduce(k, &how, 0);
 }
 
@@ -83,7 +83,7 @@ RL_KERNEL(simd_mean) {
 RL_KERNEL(simd_prod) {
     static const fold_reduction how = {.code = prod_code,
                                        .floats = {.a.d = 1, .join = join_prod},
-                                       .ints = {.a.i = 1, .join = join_prod_whole},
+                                       .ints = {.a.i = 1, .join = join_prod_integer},
                                        .ns = 0.1};
     return simd_reduce(k, &how, 0);
 }
