@@ -289,7 +289,7 @@ static rl_status ends_read(rl_call *k, sequence *s) {
     const int dtype = k->out[0]->dtype;
     double *end[2] = {&s->start, &s->end};
     for (int i = 0; i < 2; i++) {
-        uint64_t bits;
+        uint64_t bits = 0;
         if (cuda_element(k, i, dtype, &bits) != RL_OK) return RL_FAIL;
         *end[i] = cuda_element_number(dtype, bits);
     }
