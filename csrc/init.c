@@ -268,10 +268,11 @@ static void fill_upcalls(void) {
         .compose = rl_composite_run,
         .fallback_run = rl_fallback_asked() ? rl_fallback_run : NULL,
         .node_watch = rl_anomaly_remember,
-        .formula_kind = &rl_formula_vtable,
-        .leaf_kind = &rl_leaf_vtable,
-        .copy_slices_kind = &rl_copy_slices_vtable,
-        .pieces_kinds = {[RL_PIECES_CAT] = &rl_pieces_cat_kind, [RL_PIECES_STACK] = &rl_pieces_stack_kind},
+        .formula_vtable = &rl_formula_vtable,
+        .leaf_vtable = &rl_leaf_vtable,
+        .copy_slices_vtable = &rl_copy_slices_vtable,
+        .pieces_vtables = {[RL_PIECES_CAT] = &rl_pieces_cat_vtable,
+                           [RL_PIECES_STACK] = &rl_pieces_stack_vtable},
     };
 }
 

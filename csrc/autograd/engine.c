@@ -350,7 +350,7 @@ static EITHER_WAY int run_state(task *t, int at, bool profiled) {
     /* as in PyTorch a target that is also run gives its gradient before hooks see it */
     rl_streams_enter(&before, node);
     if (!failed && runs && captures) failed = capture(t, node, grads, &before);
-    if (!failed && RL_UNLIKELY(node->extras || node->kind == rl_upcalls.leaf_kind))
+    if (!failed && RL_UNLIKELY(node->extras || node->kind == rl_upcalls.leaf_vtable))
         failed = rl_hooks_before(node, grads);
     if (!failed && !runs && captures) failed = capture(t, node, grads, &before);
     if (!failed && runs && node->extras) failed = rl_hooks_prehooks(node, grads);

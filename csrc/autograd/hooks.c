@@ -126,7 +126,7 @@ static int retain_all(PyObject *retained, PyObject **grads) {
 }
 
 int rl_hooks_before(rl_node *node, PyObject **grads) {
-    if (node->kind == rl_upcalls.leaf_kind && ((rl_tensor *)node->owner)->hooks &&
+    if (node->kind == rl_upcalls.leaf_vtable && ((rl_tensor *)node->owner)->hooks &&
         tensor_hooks_run(((rl_tensor *)node->owner)->hooks, grads) < 0)
         return -1;
     rl_node_extras *e = node->extras;

@@ -9,7 +9,7 @@
 #include "core/error.h"
 
 static bool is_on_device(const rl_node *node) {
-    return node && node->kind != rl_upcalls.leaf_kind && node->n_out && node->meta[0].device == RL_CUDA;
+    return node && node->kind != rl_upcalls.leaf_vtable && node->n_out && node->meta[0].device == RL_CUDA;
 }
 
 static int raise_last(const rl_device_driver *driver) {

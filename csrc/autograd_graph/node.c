@@ -98,7 +98,7 @@ void rl_node_release(rl_node *node) {
         Py_CLEAR(node->saved[i].value);
         Py_CLEAR(node->saved[i].unpack);
     }
-    if (node->kind == rl_upcalls.copy_slices_kind)
+    if (node->kind == rl_upcalls.copy_slices_vtable)
         Py_CLEAR(node->owner); /* the node within has saved something, too */
 }
 
@@ -162,7 +162,7 @@ static void extras_free(rl_node *node) {
 
 /* a leaf must not find a node that is about to die */
 static void leaf_forget(rl_node *node) {
-    rl_tensor *leaf = node->kind == rl_upcalls.leaf_kind ? (rl_tensor *)node->owner : NULL;
+    rl_tensor *leaf = node->kind == rl_upcalls.leaf_vtable ? (rl_tensor *)node->owner : NULL;
     if (leaf && leaf->accumulator == node) leaf->accumulator = NULL;
 }
 
@@ -177,7 +177,7 @@ static void node_drop(rl_node *node) {
 /* For the garbage collector. A living leaf may still hand its AccumulateGrad out while that is done, so it is
  * left whole: each cycle through it leads through the leaf, or a dict of hooks, and they can be cleared. */
 int rl_node_clear(PyObject *self) {
-    if (((rl_node *)self)->kind != rl_upcalls.leaf_kind) node_drop((rl_node *)self);
+    if (((rl_node *)self)->kind != rl_upcalls.leaf_vtable) node_drop((rl_node *)self);
     return 0;
 }
 

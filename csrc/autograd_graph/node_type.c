@@ -210,7 +210,7 @@ static PyObject *node_getattro(PyObject *self, PyObject *name) {
     if (!text) return NULL;
     if (N(self)->op && strncmp(text, prefix, sizeof prefix - 1) == 0)
         return node_saved(N(self), text + sizeof prefix - 1);
-    if (strcmp(text, "variable") == 0 && N(self)->kind == rl_upcalls.leaf_kind)
+    if (strcmp(text, "variable") == 0 && N(self)->kind == rl_upcalls.leaf_vtable)
         return Py_NewRef(N(self)->owner ? N(self)->owner : Py_None);
     return PyObject_GenericGetAttr(self, name);
 }

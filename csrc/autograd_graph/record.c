@@ -14,7 +14,7 @@ rl_node *rl_graph_accumulator(rl_tensor *leaf) {
     rl_node_plan plan = {.n_out = 1, .n_words = leaf->v.ndim};
     int64_t *words;
     if (leaf->accumulator) return (rl_node *)Py_NewRef((PyObject *)leaf->accumulator);
-    rl_node *node = rl_node_alloc(NULL, rl_upcalls.leaf_kind, "AccumulateGrad", &plan, &words);
+    rl_node *node = rl_node_alloc(NULL, rl_upcalls.leaf_vtable, "AccumulateGrad", &plan, &words);
     if (!node) return NULL;
     if (RL_UNLIKELY(leaf->accumulator != NULL)) { /* the allocation ran Python, which made one */
         PyObject *other = Py_NewRef((PyObject *)leaf->accumulator);
@@ -51,12 +51,12 @@ static int edge_refit(rl_tensor *t, rl_edge *edge) {
     int64_t *words;
     RL_OWNED PyObject *old = (PyObject *)edge->to;
     edge->to = NULL;
-    if (((rl_node *)old)->kind == rl_upcalls.leaf_kind) {
+    if (((rl_node *)old)->kind == rl_upcalls.leaf_vtable) {
         t->accumulator = NULL;
         edge->to = rl_graph_accumulator(t);
         return edge->to ? 0 : -1;
     }
-    rl_node *step = rl_node_alloc(NULL, rl_upcalls.formula_kind, "CloneBackward0", &plan, &words);
+    rl_node *step = rl_node_alloc(NULL, rl_upcalls.formula_vtable, "CloneBackward0", &plan, &words);
     if (!step) return -1;
     step->op = &rl_operators[RL_OP_clone];
     step->edge[0] = (rl_edge){(rl_node *)rl_move(&old), edge->nr};
@@ -233,7 +233,7 @@ rl_node *rl_graph_node(const rl_recorded *call, rl_tensor *const *out, int n_out
         if (op->saved_out >> i & 1) plan.n_saved++;
     int64_t *words;
     const char *name = RL_UNLIKELY(op->node_name) ? op->node_name(inputs) : op->node;
-    rl_node *node = rl_node_alloc(NULL, rl_upcalls.formula_kind, name, &plan, &words);
+    rl_node *node = rl_node_alloc(NULL, rl_upcalls.formula_vtable, name, &plan, &words);
     if (!node) return NULL;
     node->op = op;
     if (!is_one_call(call, out, n_out)) goto changed;

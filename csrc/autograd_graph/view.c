@@ -109,7 +109,7 @@ static rl_node *copy_slices_node(rl_tensor *view, rl_node *inner_steal) {
     rl_node_plan plan = {
         .n_edge = inner_steal->n_edge, .n_out = 1, .n_arg = RL_SLICE_ARGS, .n_words = 2 * nv + 3 * nb};
     int64_t *words;
-    rl_node *node = rl_node_alloc(NULL, rl_upcalls.copy_slices_kind, "CopySlices", &plan, &words);
+    rl_node *node = rl_node_alloc(NULL, rl_upcalls.copy_slices_vtable, "CopySlices", &plan, &words);
     if (!node) return NULL;
     if (!rl_tensor_meta_same(inner_steal->meta, &view->v) || base->v.ndim != nb) {
         Py_DECREF(node);
@@ -157,7 +157,7 @@ static rl_node *pieces_node(rl_tensor *whole, PyObject *pieces, const char *name
     int64_t *words;
     plan.n_words = pieces_words(pieces);
     RL_OWNED PyObject *held =
-        (PyObject *)rl_node_alloc(NULL, rl_upcalls.pieces_kinds[how], name, &plan, &words);
+        (PyObject *)rl_node_alloc(NULL, rl_upcalls.pieces_vtables[how], name, &plan, &words);
     rl_node *node = (rl_node *)held;
     if (!node || rl_graph_link(whole, &node->edge[0]) < 0) return NULL;
     node->arg[0] = (rl_value){.tag = RL_INT, .u.i = dim};

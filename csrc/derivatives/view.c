@@ -160,4 +160,4 @@ static int stack_run(rl_node *node, PyObject *const *grads, PyObject **results) 
     return pieces_run(node, grads, results, RL_OP_stack);
 }
 
-const rl_node_vtable rl_pieces_cat_kind = {.apply = cat_run}, rl_pieces_stack_kind = {.apply = stack_run};
+const rl_node_vtable rl_pieces_cat_vtable = {.apply = cat_run}, rl_pieces_stack_vtable = {.apply = stack_run};
