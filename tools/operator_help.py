@@ -7,7 +7,6 @@ import re
 import sys
 import textwrap
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import declarations
 import operator_signatures as signatures
@@ -119,10 +118,7 @@ AUTOCAST = {
 }
 
 # {name: its example}; they begin with `import rushlight as torch` and `import rushlight.nn.functional as F`
-EXAMPLES = dict(
-    each.strip().split("\n", 1)
-    for each in Path(__file__).with_name("operator_examples.txt").read_text().split("\n\n")
-)
+EXAMPLES = {each.name: each.parts["EXAMPLE"][0] for each in declarations.read()[0] if "EXAMPLE" in each.parts}
 
 
 # ---- words ----
