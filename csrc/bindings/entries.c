@@ -100,7 +100,7 @@ static PyObject *ops_table(PyObject *m, PyObject *unused) {
     return rl_move(&list);
 }
 static PyMethodDef ops_functions[] = {
-    {"_ops_table", ops_table, METH_NOARGS, "_ops_table()\n--\n\nThe operator operators: a list of dicts."},
+    {"_ops_table", ops_table, METH_NOARGS, "_ops_table()\n--\n\nThe table of operators: a list of dicts."},
     {NULL, NULL, 0, NULL}};
 
 static uint32_t variants_of(const rl_schema *s) {

@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
     from rushlight._C import Size, Tensor
 
+    from ._einsum import cdist, einsum, tensordot  # noqa: F401
+    from ._tensor_functions import (  # noqa: F401
+        atleast_1d,
+        atleast_2d,
+        atleast_3d,
+        block_diag,
+        cartesian_prod,
+        meshgrid,
+    )
+
+
 __all__ = [
     *("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors"),
     *("cartesian_prod", "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm", "split", "tensordot"),
@@ -27,11 +38,6 @@ __all__ = [
 __getattr__ = _missing.module_getattr(__name__)
 _exports.load(globals())
 __dir__ = _missing.module_dir(__name__)
-
-# ---- comparing ----
-
-
-# ---- asking ----
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
