@@ -94,7 +94,8 @@ static PyObject *ops_table(PyObject *m, PyObject *unused) {
             "{s:s,s:s,s:s,s:s,s:i,s:K,s:s,s:i,s:i,s:s}", "id", op->id, "name", op->name, "schema", op->schema,
             "doc", op->doc, "flags", (int)(op->variants | op->traits | (op->no_grad ? 256 : 0)), "dtypes",
             (unsigned long long)op->dtypes, "node", op->node ? op->node : "", "kind", (int)op->kind,
-            "autocast", (int)op->autocast, "cuda", op->cuda_names ? op->cuda_names : "");
+            "autocast", (int)op->autocast[RL_CPU], "cuda",
+            op->kernel_names[RL_CUDA] ? op->kernel_names[RL_CUDA] : "");
         if (!item || PyList_Append(list, item) < 0) return NULL;
     }
     return rl_move(&list);

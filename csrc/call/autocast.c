@@ -33,12 +33,13 @@ void rl_autocast_become(const rl_autocast *state) {
 }
 
 static rl_autocast_rule rule_of(const rl_operator *op, int device) {
-    return device == RL_CPU ? op->autocast : op->autocast_cuda;
+    return op->autocast[device];
 }
 
 uint32_t rl_autocast_ruled(const rl_operator *op) {
-    const uint32_t with_rule = (uint32_t)(op->autocast != 0) << RL_CPU | (uint32_t)(op->autocast_cuda != 0)
-                                                                             << RL_CUDA;
+    uint32_t with_rule = 0;
+    for (int device = 0; device < RL_KERNEL_DEVICES; device++)
+        with_rule |= (uint32_t)(op->autocast[device] != 0) << device;
     return rl_tls.autocast.enabled & with_rule;
 }
 

@@ -26,7 +26,7 @@ static bool goes_by_element(const rl_operator *op) {
 
 /* kernels of the CPU, which operators without others are left to, read it as well */
 static bool takes_number(const rl_operator *op, int arg, int device) {
-    if (device == RL_META || !op->cuda[0]) return true;
+    if (device == RL_META || !op->kernels[RL_CUDA][0]) return true;
     if ((op->operands >> arg & 1) || goes_by_element(op)) return true;
     return (op->traits & RL_NUMBERS) && op->tensors >> arg == 1;
 }

@@ -319,7 +319,7 @@ rl_status rl_schema_read(rl_schema *s, rl_operator *op) {
 static rl_status check_operator(const rl_schema *s) {
     const rl_operator *op = s->op;
     const char *wrong = NULL;
-    if (op->kind == RL_KIND_OP && !op->cpu[0]) wrong = "no CPU";
+    if (op->kind == RL_KIND_OP && !op->kernels[RL_CPU][0]) wrong = "no CPU";
     if (op->kind == RL_KIND_OP && !op->rule) wrong = "no TYPES";
     if (op->kind != RL_KIND_COMPOSITE && !op->shape) wrong = "no SHAPE";
     if (op->kind != RL_KIND_COMPOSITE && !op->node == !op->no_grad)

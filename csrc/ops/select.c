@@ -76,12 +76,12 @@ static rl_status walk(const rl_operator *op, rl_call *k, const rl_kernel_fn *lis
 
 rl_status rl_dispatch_watch(const rl_operator *op, rl_call *k, int device) {
     const bool cpu = device == RL_CPU;
-    const rl_kernel_fn *list = cpu ? op->cpu : op->cuda;
+    const rl_kernel_fn *list = op->kernels[device];
     if (cpu && rl_format_taken(op, k)) return rl_dispatch_last(op, k);
     int first = 0;
     if (only_ref && cpu) /* the last one */
         while (list[first] && list[first + 1]) first++;
-    rl_status status = walk(op, k, list, cpu ? op->cpu_names : op->cuda_names, first);
+    rl_status status = walk(op, k, list, op->kernel_names[device], first);
     return status == RL_UNSUPPORTED ? rl_dispatch_refuse(op, device) : status;
 }
 
@@ -95,12 +95,12 @@ rl_status rl_device_kernels(const rl_device_driver *driver) {
     if (rl_device_register(driver) != RL_OK) return RL_FAIL;
     for (int op = 0; op < RL_OP_COUNT; op++) {
         char name[64];
-        for (int i = 0, n = 0; rl_operators[op].cuda_names && i < RL_MAX_KERNELS; i++) {
-            kernel_name(rl_operators[op].cuda_names, i, name, sizeof name);
+        for (int i = 0, n = 0; rl_operators[op].kernel_names[driver->device] && i < RL_MAX_KERNELS; i++) {
+            kernel_name(rl_operators[op].kernel_names[driver->device], i, name, sizeof name);
             if (*name == '?') break;
             rl_kernel_fn fn = driver->kernel(name);
             if (!fn) return rl_error_set(RL_RUNTIME, "this device extension has no kernel '%s'", name);
-            rl_operators[op].cuda[n++] = fn;
+            rl_operators[op].kernels[driver->device][n++] = fn;
         }
     }
     return RL_OK;

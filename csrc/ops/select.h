@@ -16,7 +16,7 @@ rl_status rl_dispatch_last(const rl_operator *op, rl_call *k);              /* r
 static inline rl_status rl_dispatch(const rl_operator *op, rl_call *k, int device) {
     if (RL_UNLIKELY(rl_dispatch_watched)) return rl_dispatch_watch(op, k, device);
     if (rl_format_taken(op, k) && device == RL_CPU) return rl_dispatch_last(op, k);
-    for (const rl_kernel_fn *kernel = device == RL_CPU ? op->cpu : op->cuda; *kernel; kernel++) {
+    for (const rl_kernel_fn *kernel = op->kernels[device]; *kernel; kernel++) {
         rl_status status = (*kernel)(k);
         if (status != RL_UNSUPPORTED) return status;
     }

@@ -19,13 +19,13 @@
 #define TRAITS(...)               .traits = 0 RL_FOR_EACH(BIT, __VA_ARGS__),
 #define GRAD(formula, node_, ...) .node = node_, .saves = "" __VA_ARGS__,
 #define COST(tenths)              .cost = tenths,
-#define AUTOCAST(rule_)           .autocast = RL_AUTOCAST_##rule_,
+#define AUTOCAST(cpu, cuda)       .autocast = {[RL_CPU] = RL_AUTOCAST_##cpu, [RL_CUDA] = RL_AUTOCAST_##cuda},
 #define NO_GRAD                   .no_grad = true,
 #define GRAD_NOT_IMPLEMENTED      .node = "NotImplemented",
 #define NON_DIFFERENTIABLE(names) .non_differentiable = names,
 #define NODE_NAME(name)           .node_name = rl_node_name_##name,
-#define CPU(...)                  .cpu = {__VA_ARGS__}, .cpu_names = #__VA_ARGS__,
-#define CUDA(...)                 .cuda_names = #__VA_ARGS__,
+#define CPU(...)                  .kernels[RL_CPU] = {__VA_ARGS__}, .kernel_names[RL_CPU] = #__VA_ARGS__,
+#define CUDA(...)                 .kernel_names[RL_CUDA] = #__VA_ARGS__,
 #define CHANNELS_LAST(names, ...)                                                                            \
     .channels_last = names, .last = {__VA_ARGS__}, .last_names = "" #__VA_ARGS__,
 #define ENTRY(id_, schema_, doc_, kind_, ...)                                                                \
@@ -34,7 +34,6 @@
 #define VIEW(id, schema, doc, parts) ENTRY(id, schema, doc, RL_KIND_VIEW, .dtypes = RL_SET_ANY, parts)
 #define COMPOSITE(id, schema, doc, parts)                                                                    \
     ENTRY(id, schema, doc, RL_KIND_COMPOSITE, .dtypes = RL_SET_ANY, parts)
-#define AUTOCAST_CUDA(id, rule_) [RL_OP_##id].autocast_cuda = RL_AUTOCAST_##rule_,
 rl_operator rl_operators[RL_OP_COUNT] = {
 #include "ops/declarations/all.def"
 };

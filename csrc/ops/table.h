@@ -69,7 +69,7 @@ enum {
     RL_ALLOWS_OVERLAP = 1 << 13, /* they are written as PyTorch writes them; else they are refused */
     RL_DEPRECATED = 1 << 14,     /* ... with a warning */
 };
-/* AUTOCAST(...), AUTOCAST_CUDA(...): which dtype floating tensors, but float64, are cast to where autocast is
+/* AUTOCAST(cpu, cuda): which dtype floating tensors, but float64, are cast to where autocast is
  * on (call/autocast.c) */
 typedef enum {
     RL_AUTOCAST_none,            /* theirs */
@@ -81,6 +81,7 @@ typedef enum {
     RL_AUTOCAST_float32_unasked, /* float32, unless the call names a dtype */
     RL_AUTOCAST_refused,         /* none: it is an error */
 } rl_autocast_rule;
+enum { RL_KERNEL_DEVICES = RL_CUDA + 1 }; /* the meta device has no kernels */
 struct rl_arg;
 struct rl_operator {
     const char *id, *schema, *doc;
@@ -88,14 +89,14 @@ struct rl_operator {
     const char *refusal;            /* what PyTorch calls it in "... not implemented for"; "" is <name>_cpu */
     rl_status (*shape)(rl_call *k); /* fills out[0]'s dims; may leave attr[] */
     const char *(*node_name)(const rl_value *args); /* where the name depends on the call; or NULL */
-    rl_kernel_fn cpu[RL_MAX_KERNELS + 1], cuda[RL_MAX_KERNELS + 1]; /* NULL ends them */
+    rl_kernel_fn kernels[RL_KERNEL_DEVICES][RL_MAX_KERNELS + 1]; /* of each device; NULL ends them */
     rl_kernel_fn last[RL_MAX_KERNELS + 1]; /* for results that lie channels last: Note [Channels last] */
-    const char *cpu_names, *cuda_names, *last_names;
+    const char *kernel_names[RL_KERNEL_DEVICES], *last_names;
     const char *saves, *non_differentiable, *channels_last; /* as declared; read into what follows */
     uint64_t dtypes;
     uint32_t variants, traits;
     uint16_t cost; /* of an element of any of its tensors, in tenths of a nanosecond */
-    uint8_t kind, rule, autocast, autocast_cuda;
+    uint8_t kind, rule, autocast[RL_KERNEL_DEVICES];
     bool no_grad;
     /* from the schema */
     char name[64]; /* what Python calls it */
