@@ -11,7 +11,7 @@
 #define RL_NOINLINE __attribute__((noinline))
 
 /* ---- operators called from C: call/dispatcher.c ---- */
-/* Runs an operator on arguments in schema order (borrowed). slots->u.t point into tensors. Owned result. */
+/* Runs an operator on arguments in schema order (borrowed). args->u.t point into tensors. Owned result. */
 PyObject *rl_op_run(int op, rl_value *args, int n);
 PyObject *rl_op_run_inplace(int op, rl_value *args, int n); /* x.op_(...): args[0] is written */
 /* The usual short hands. */

@@ -18,12 +18,9 @@ struct rl_upcalls {
     PyObject *(*compose)(int op, struct rl_op_call *b);
     /* of call: runs a call on the CPU (call/fallback.c); NULL where nobody asked for that */
     rl_status (*fallback_run)(const rl_operator *op, rl_call *k);
-    /* of autograd_graph: told of every node that is made while anomalies are looked for
-     * (autograd_graph/anomaly.c)
-     */
+    /* of autograd_graph: told of every node while anomalies are looked for (autograd_graph/anomaly.c) */
     int (*node_watch)(rl_node *node);
-    /* of autograd_graph: what nodes run. Formulas and pieces are derivatives', leaves and slices autograd's
-     */
+    /* of autograd_graph: what nodes run. Formulas and pieces are derivatives', the others autograd's */
     const struct rl_node_vtable *formula_vtable, *leaf_vtable, *copy_slices_vtable,
         *pieces_vtables[RL_PIECES_KINDS];
 };
