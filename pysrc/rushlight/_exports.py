@@ -2,7 +2,7 @@
 
 It says which module has each name. A package loads some with itself and others when something first asks for
 them; ``dir``, the stubs and the tests read the same table. ``a=b``: the package calls a what the module calls
-b. Modules stand relative to the package, or with their whole name.
+b. ``*``: what the module lists in ``__all__``. Modules stand relative to the package, or with whole names.
 """
 
 import sys
@@ -57,95 +57,50 @@ AT_ONCE = {
     },
     "rushlight.nn.functional": {
         "rushlight._C": (
-            "bilinear conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d "
-            "cosine_similarity pairwise_distance pdist"
+            "bilinear conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d "
+            "conv_transpose3d cosine_similarity pairwise_distance pdist"
         ),
-        "_activation": (
-            "celu celu_ elu elu_ gelu glu hardshrink hardsigmoid hardswish hardtanh hardtanh_ leaky_relu "
-            "leaky_relu_ log_softmax logsigmoid mish prelu relu relu6 relu_ rrelu rrelu_ selu selu_ "
-            "sigmoid silu softmax softmin softplus softshrink softsign tanh tanhshrink threshold "
-            "threshold_"
-        ),
+        "_activation": "*",
         "_attention": (
-            "_canonical_mask _check_key_padding_mask _in_projection _in_projection_packed "
-            "_mha_shape_check _none_or_dtype multi_head_attention_forward scaled_dot_product_attention"
+            "* _canonical_mask _check_key_padding_mask _in_projection _in_projection_packed "
+            "_mha_shape_check _none_or_dtype"
         ),
-        "_dropout": "alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout",
-        "_embedding": "embedding embedding_bag",
-        "_linear": "gumbel_softmax linear one_hot",
-        "_loss": (
-            "binary_cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy "
-            "ctc_loss gaussian_nll_loss hinge_embedding_loss huber_loss kl_div l1_loss "
-            "linear_cross_entropy margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss "
-            "multilabel_soft_margin_loss nll_loss poisson_nll_loss smooth_l1_loss soft_margin_loss "
-            "triplet_margin_loss triplet_margin_with_distance_loss"
-        ),
-        "_norm": "batch_norm group_norm instance_norm layer_norm local_response_norm normalize rms_norm",
+        "_dropout": "*",
+        "_embedding": "*",
+        "_linear": "*",
+        "_loss": "*",
+        "_norm": "*",
         "_pool": (
-            "_adaptive_max_pool1d _adaptive_max_pool2d _adaptive_max_pool3d _check_unpool_output_size "
-            "_fractional_max_pool2d _fractional_max_pool3d _max_pool1d _max_pool2d _max_pool3d "
-            "_unpool_output_size adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d "
-            "adaptive_max_pool1d adaptive_max_pool1d_with_indices adaptive_max_pool2d "
-            "adaptive_max_pool2d_with_indices adaptive_max_pool3d adaptive_max_pool3d_with_indices "
-            "avg_pool1d avg_pool2d avg_pool3d fractional_max_pool2d fractional_max_pool2d_with_indices "
-            "fractional_max_pool3d fractional_max_pool3d_with_indices lp_pool1d lp_pool2d lp_pool3d "
-            "max_pool1d max_pool1d_with_indices max_pool2d max_pool2d_with_indices max_pool3d "
-            "max_pool3d_with_indices max_unpool1d max_unpool2d max_unpool3d"
+            "* _adaptive_max_pool1d _adaptive_max_pool2d _adaptive_max_pool3d "
+            "_check_unpool_output_size _fractional_max_pool2d _fractional_max_pool3d _max_pool1d "
+            "_max_pool2d _max_pool3d _unpool_output_size"
         ),
-        "_vision": (
-            "GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES affine_grid channel_shuffle fold "
-            "grid_sample interpolate native_channel_shuffle pad pixel_shuffle pixel_unshuffle unfold "
-            "upsample upsample_bilinear upsample_nearest"
-        ),
+        "_vision": "*",
     },
     "rushlight.nn.modules": {
-        "activation": (
-            "CELU ELU GELU GLU SELU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid "
-            "LogSoftmax Mish MultiheadAttention PReLU ReLU ReLU6 RReLU Sigmoid SiLU Softmax Softmax2d "
-            "Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold"
-        ),
-        "adaptive": "AdaptiveLogSoftmaxWithLoss",
-        "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm",
-        "channelshuffle": "ChannelShuffle",
-        "container": "Container ModuleDict ModuleList ParameterDict ParameterList Sequential",
-        "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
-        "distance": "CosineSimilarity PairwiseDistance",
-        "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
-        "flatten": "Flatten Unflatten",
-        "fold": "Fold Unfold",
-        "instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
-        "lazy": (
-            "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d "
-            "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d "
-            "LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear"
-        ),
-        "linear": "Bilinear Identity Linear",
-        "loss": (
-            "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss CTCLoss GaussianNLLLoss "
-            "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss LinearCrossEntropyLoss MarginRankingLoss "
-            "MSELoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d "
-            "PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss"
-        ),
+        "activation": "*",
+        "adaptive": "*",
+        "batchnorm": "*",
+        "channelshuffle": "*",
+        "container": "*",
+        "conv": "*",
+        "distance": "*",
+        "dropout": "*",
+        "flatten": "*",
+        "fold": "*",
+        "instancenorm": "*",
+        "lazy": "*",
+        "linear": "*",
+        "loss": "*",
         "module": "Module",
-        "normalization": "CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm",
-        "padding": (
-            "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d "
-            "ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d "
-            "ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d"
-        ),
-        "pixelshuffle": "PixelShuffle PixelUnshuffle",
-        "pooling": (
-            "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d "
-            "AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d FractionalMaxPool3d "
-            "LPPool1d LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d"
-        ),
-        "rnn": "GRU LSTM RNN GRUCell LSTMCell RNNBase RNNCell RNNCellBase",
-        "sparse": "Embedding EmbeddingBag",
-        "transformer": (
-            "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
-            "TransformerEncoderLayer"
-        ),
-        "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
+        "normalization": "*",
+        "padding": "*",
+        "pixelshuffle": "*",
+        "pooling": "*",
+        "rnn": "*",
+        "sparse": "*",
+        "transformer": "*",
+        "upsampling": "*",
     },
     "rushlight.nn.utils": {
         "clip_grad": (
@@ -328,6 +283,15 @@ def _whole(package, module):
     return module if module.startswith("rushlight.") else f"{package}.{module}"
 
 
+def _listed(whole, names):
+    """Return the names that a row lists; ``*`` stands for those that the module lists itself."""
+    names = names.split()
+    if names[0] != "*":
+        return names
+    __import__(whole)
+    return [*sys.modules[whole].__all__, *names[1:]]
+
+
 def _fetch(space, whole, names):
     """Put names of a module into a package, by which texts and pickles know what a private module has."""
     __import__(whole)
@@ -346,7 +310,8 @@ def load(space):
     """Put the names that a package has at once into its namespace."""
     package = space["__name__"]
     for module, names in AT_ONCE[package].items():
-        _fetch(space, _whole(package, module), names.split())
+        whole = _whole(package, module)
+        _fetch(space, whole, _listed(whole, names))
 
 
 def publish(space):
@@ -376,10 +341,11 @@ def publish(space):
 def homes(package):
     """Return ``{name: module}`` of a package: the whole name of the module in which each is written."""
     tables = AT_ONCE.get(package, {}), WHEN_ASKED.get(package, {})
-    pairs = ((name, module) for table in tables for module, names in table.items() for name in names.split())
-    return {name.partition("=")[0]: _whole(package, module) for name, module in pairs}
+    rows = [(_whole(package, module), names) for table in tables for module, names in table.items()]
+    return {name.partition("=")[0]: whole for whole, names in rows for name in _listed(whole, names)}
 
 
 def public(package):
     """Return the names that a package loads with itself and that are not private, sorted."""
-    return sorted(n for names in AT_ONCE[package].values() for n in names.split() if n[0] != "_")
+    rows = AT_ONCE[package].items()
+    return sorted(n for m, names in rows for n in _listed(_whole(package, m), names) if n[0] != "_")

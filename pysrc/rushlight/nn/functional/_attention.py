@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rushlight._C import Tensor
 
+__all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
+
 
 scaled_dot_product_attention = _nn.scaled_dot_product_attention
 

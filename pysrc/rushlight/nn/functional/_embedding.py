@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rushlight._C import Tensor
 
+__all__ = ["embedding", "embedding_bag"]
+
 _MODES = {"sum": 0, "mean": 1, "max": 2}
 
 

@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rushlight._C import Tensor
 
+__all__ = ["gumbel_softmax", "linear", "one_hot"]
+
 linear = _nn.linear
 one_hot = _nn.one_hot
 

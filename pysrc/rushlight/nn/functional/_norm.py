@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 
     from rushlight._C import Tensor
 
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "local_response_norm",
+    "normalize",
+    "rms_norm",
+]
+
 
 def _verify_batch_size(size):
     if math.prod(size[2:]) * size[0] == 1:

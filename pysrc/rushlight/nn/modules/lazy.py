@@ -18,6 +18,22 @@ if TYPE_CHECKING:
     from rushlight._C import Tensor, dtype
     from rushlight.types import Device
 
+__all__ = [
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
+]
+
 
 # ---- what lazy layers share: parameters that wait for the first input ----
 class LazyModuleMixin:
