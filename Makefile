@@ -37,7 +37,7 @@ define install
 endef
 
 .PHONY: demo full test bench instructions instructions-record parity asan fence gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn scipy werror ulp stubs types site coverage names where lint format clean
-.PHONY: fuzz-difference fuzz-fail fuzz-threads mutate-sizes choosers
+.PHONY: fuzz-difference fuzz-fail fuzz-threads mutate-sizes choosers toys
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -65,6 +65,10 @@ scipy: $(VENV)/.installed
 # the branches of the kernels' choosers that tests take for every instruction set, by gcov; the rest is listed
 choosers: $(VENV)/.cov
 	$(RUN) tools/choosers.py --library $(VENV)/cov
+
+# what docs/architecture.md shows as additions, made in a copy of the tree, built and tried
+toys: $(VENV)/.installed
+	$(RUN) tests/architecture/toys.py
 
 # address and undefined behaviour sanitizers
 asan: $(VENV)/.asan
