@@ -38,7 +38,7 @@ static rl_view *number_view(rl_op_call *b, const rl_value *s, int dtype) {
 
 /* the dtype that a number becomes as operand i of a call that computes in `dtype` */
 static int number_dtype(const rl_operator *op, int i, int dtype) {
-    const bool wide = i == 1 && (op->traits & RL_WIDE_NUMBER) && (dtype == RL_F16 || dtype == RL_BF16);
+    const bool wide = i == 1 && (op->traits & RL_WIDE_NUMBER) && rl_is_half(dtype);
     return wide ? RL_F32 : dtype;
 }
 

@@ -97,8 +97,7 @@ static V as_dtype(rl_values *g, V x, int dtype) {
  * products are smaller then. Halves are computed in float, and under autocast floats in
  * halves. */
 static V by_operators(rl_values *g, attention a, V keep, V *weights) {
-    const int dtype = rl_value_tensor(a.query)->dtype,
-              wide = dtype == RL_F16 || dtype == RL_BF16 ? RL_F32 : dtype;
+    const int dtype = rl_value_tensor(a.query)->dtype, wide = rl_is_half(dtype) ? RL_F32 : dtype;
     const double root = sqrt(fabs(a.scale));
     if (!rl_is_float(dtype))
         return RAISE(PyExc_RuntimeError, "expected m1 and m2 to have the same dtype, but got: %s != %s",

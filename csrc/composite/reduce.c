@@ -283,7 +283,7 @@ COMPOSED(renorm) {
     for (int64_t d = 0; d < NDIM(x); d++)
         if (d != dim) others[n++] = d;
     const int dtype = rl_value_tensor(x)->dtype;
-    const bool half = dtype == RL_F16 || dtype == RL_BF16;
+    const bool half = rl_is_half(dtype);
     V norm =
         OP(linalg_vector_norm, x, X(1), INTS(others, (int)n), BOOLEAN(true), half ? DTYPE(RL_F32) : NONE);
     V factor = OP(mul, OP(reciprocal, OP(add, norm, NUM(1e-7))), X(3));

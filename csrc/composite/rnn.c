@@ -47,7 +47,7 @@ static bool is_recorded(const V *tensors, int n) {
 
 /* Halves are computed in float32; integers, which Elman's net with relu takes, exactly. */
 static int work_dtype(int dtype, int mode) {
-    if (dtype == RL_F16 || dtype == RL_BF16) return RL_F32;
+    if (rl_is_half(dtype)) return RL_F32;
     return mode == RL_RNN_RELU && !rl_is_float(dtype) ? RL_F64 : dtype;
 }
 

@@ -137,11 +137,7 @@ CUDA_KERNEL(cuda_round_decimals) {
 
 /* what becomes of NaN, inf and -inf */
 CUDA_KERNEL(cuda_nan_to_num) {
-    const int dtype = rl_in(k, 0)->dtype;
-    const double most = dtype == RL_F16    ? 65504
-                        : dtype == RL_BF16 ? 0x1.fep127
-                        : dtype == RL_F32  ? (double)FLT_MAX
-                                           : DBL_MAX;
+    const double most = rl_largest(rl_in(k, 0)->dtype);
     cuda_numbers numbers = {{0, most, -most}, {}};
     for (int i = 0; i < 3; i++)
         if (k->arg[1 + i].tag != RL_NONE) numbers.d[i] = rl_num(k, 1 + i);

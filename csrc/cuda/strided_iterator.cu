@@ -167,10 +167,8 @@ static bool number_fits(double x, int dtype) {
     case RL_I16: return x >= INT16_MIN && x <= INT16_MAX;
     case RL_I32: return x >= INT32_MIN && x <= INT32_MAX;
     case RL_I64: return x >= -0x1p63 && x < 0x1p63;
-    case RL_F16: return !(fabs(x) > 65504) || isinf(x);
-    case RL_F32: return !(fabs(x) > (double)FLT_MAX) || isinf(x);
-    case RL_BF16: return !(fabs(x) > 0x1.fep127) || isinf(x);
-    default: return true;
+    case RL_BOOL: return true;
+    default: return !(fabs(x) > rl_largest(dtype)) || isinf(x);
     }
 }
 

@@ -1,7 +1,6 @@
 /* Derivatives of reductions: a gradient gets its lost dimensions back as 1 and stretches over them. */
 #include "vjp.h"
 #include <math.h>
-#include <float.h>
 
 /* which dims an int[]? dim argument means; all when it is None or empty */
 static uint64_t dims_of(rl_vjp *g, int arg, int ndim) {
@@ -253,15 +252,11 @@ VJP(cumprod) {
     rl_vjp_pass(g, 0, OP(mul, JOIN(one, before, dim), later_terms(g, X(0), dim, size)));
 }
 
-static double lowest(int dtype) {
-    return dtype == RL_F16 ? -65504 : dtype == RL_BF16 ? -0x1.fep127 : dtype == RL_F32 ? -FLT_MAX : -DBL_MAX;
-}
-
 /* dx_k = exp(x_k) * (sum over i >= k of g_i exp(-y_i)): once for the gradients above 0, once for those below
  * it. What is left out has the lowest logarithm, not -inf, which would become NaN in second derivatives. */
 static V later_powers(rl_vjp *g, V size, V dims, int64_t dim) {
     V counts = OP(gt, size, INT(0)), logs = OP(log, OP(where, counts, size, INT(1)));
-    double least = lowest(g->node->meta[0].dtype);
+    double least = -rl_largest(g->node->meta[0].dtype);
     logs = OP(sub, OP(where, counts, logs, NUM(least)), OUT(0));
     V later = OP(flip, OP(logcumsumexp, OP(flip, logs, dims), INT(dim)), dims);
     return OP(exp, OP(add, later, X(0)));

@@ -64,12 +64,16 @@ typedef enum {
 #define X(e, c, n, t) e,
     RL_DTYPES(X)
 #undef X
-        RL_NDTYPES
+        RL_NDTYPES,
+#define X(e, c, n, t) +1
+    RL_N_COMPUTED = 0 RL_COMPUTED_DTYPES(X)
+#undef X
 } rl_dtype;
 
 /* sets of dtypes, with room for twice as many */
 #define RL_BIT(dtype)      ((uint64_t)1 << (dtype))
-#define RL_SET_FLOATS      (RL_BIT(RL_F16) | RL_BIT(RL_F32) | RL_BIT(RL_F64) | RL_BIT(RL_BF16))
+#define RL_SET_HALVES      (RL_BIT(RL_F16) | RL_BIT(RL_BF16))
+#define RL_SET_FLOATS      (RL_SET_HALVES | RL_SET_WIDE_FLOATS)
 #define RL_SET_INTS        (RL_BIT(RL_U8) | RL_BIT(RL_I8) | RL_BIT(RL_I16) | RL_BIT(RL_I32) | RL_BIT(RL_I64))
 #define RL_SET_WIDE_FLOATS (RL_BIT(RL_F32) | RL_BIT(RL_F64))
 #define RL_SET_BOOL        RL_BIT(RL_BOOL)
@@ -80,7 +84,7 @@ typedef enum {
 #define RL_SET_NUMBERS        (RL_SET_FLOATS | RL_SET_INTS)
 #define RL_SET_INTEGRAL       (RL_SET_INTS | RL_SET_BOOL)
 #define RL_SET_ALL            (RL_SET_NUMBERS | RL_SET_BOOL)
-#define RL_SET_NO_HALVES      (RL_SET_ALL & ~(RL_BIT(RL_F16) | RL_BIT(RL_BF16)))
+#define RL_SET_NO_HALVES      (RL_SET_ALL & ~RL_SET_HALVES)
 #define RL_SET_ANY            (RL_BIT(RL_NDTYPES) - 1)
 #define RL_SET_CONVERTED      (RL_SET_ANY & ~RL_SET_ALL)
 #define RL_SET_COMPLEX        (RL_BIT(RL_C32) | RL_BIT(RL_C64) | RL_BIT(RL_C128))
@@ -90,6 +94,9 @@ typedef enum {
 #define RL_SET_CONVERTIBLE (RL_SET_COMPLEX | RL_SET_FLOAT8 | RL_BIT(RL_U16) | RL_BIT(RL_U32) | RL_BIT(RL_U64))
 static inline bool rl_is_float(int dtype) { /* one of the four that kernels compute with */
     return (RL_SET_FLOATS >> dtype) & 1;
+}
+static inline bool rl_is_half(int dtype) { /* computed in float32 */
+    return (RL_SET_HALVES >> dtype) & 1;
 }
 static inline bool rl_is_converted(int dtype) {
     return RL_SET_CONVERTED >> dtype & 1;

@@ -46,4 +46,24 @@ static inline rl_half rl_to_half(float f) {
     }
     return h;
 }
+
+/* x as a floating dtype holds it; of other dtypes x */
+static inline double rl_rounded(int dtype, double x) {
+    switch (dtype) {
+    case RL_F16: return rl_from_half(rl_to_half((float)x));
+    case RL_BF16: return rl_from_bfloat(rl_to_bfloat((float)x));
+    case RL_F32: return (float)x;
+    default: return x;
+    }
+}
+/* the largest finite number of a floating dtype; 0 of others */
+static inline double rl_largest(int dtype) {
+    switch (dtype) {
+    case RL_F16: return 65504;
+    case RL_BF16: return 0x1.fep127;
+    case RL_F32: return 0x1.fffffep127;
+    case RL_F64: return 0x1.fffffffffffffp1023;
+    default: return 0;
+    }
+}
 #endif

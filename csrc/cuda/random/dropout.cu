@@ -78,7 +78,7 @@ static rl_status drop(rl_call *k, double chance, double scale) {
 static double scale_of(const rl_call *k, double left) {
     const int dtype = rl_in(k, 0)->dtype;
     if (left == 0) return 0;
-    return rl_random_rounded(dtype, dtype == RL_F64 ? 1 / left : 1 / (double)(float)left);
+    return rl_rounded(dtype, dtype == RL_F64 ? 1 / left : 1 / (double)(float)left);
 }
 
 CUDA_KERNEL(cuda_dropout) { /* (input, p, train) */

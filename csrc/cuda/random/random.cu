@@ -84,9 +84,9 @@ static rl_status fill_floats(rl_call *k, int kind, double first, double second) 
     if (!cuda_iter_make_along(&w, &out, 1)) return RL_UNSUPPORTED;
     if (w.numel == 0) return RL_OK;
     if (kind == UNIFORM) {
-        f.first = rl_random_rounded(out->dtype, first);
-        f.limit = rl_random_rounded(out->dtype, second);
-        f.second = rl_random_rounded(out->dtype, f.limit - f.first);
+        f.first = rl_rounded(out->dtype, first);
+        f.limit = rl_rounded(out->dtype, second);
+        f.second = rl_rounded(out->dtype, f.limit - f.first);
     }
     if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
     return out->dtype == RL_F64 ? launch_floats<double>(k, w, f) : launch_floats<float>(k, w, f);

@@ -6,7 +6,7 @@
 /* ---- two operands of one dtype, element by element: arithmetic ---- */
 /* beside halves, a number that stays a float32: TRAITS(WIDE_NUMBER) */
 static bool is_wide_number(const rl_view *v, int dtype) {
-    return (dtype == RL_F16 || dtype == RL_BF16) && v->dtype == RL_F32 && v->numel == 1;
+    return rl_is_half(dtype) && v->dtype == RL_F32 && v->numel == 1;
 }
 
 static rl_status through_floats(rl_call *k, rl_inner_loop loop, rl_numbers *numbers) {
@@ -66,8 +66,7 @@ static rl_status alpha_read(rl_call *k, int arg, rl_numbers *numbers) {
     const rl_value *alpha = &k->arg[arg];
     numbers->d[0] = alpha->tag == RL_NONE ? 1 : rl_num(k, arg);
     numbers->i[0] = alpha->tag == RL_NONE ? 1 : rl_int(k, arg);
-    if (dtype == RL_F16) numbers->d[0] = rl_from_half(rl_to_half((float)numbers->d[0]));
-    if (dtype == RL_BF16) numbers->d[0] = rl_from_bfloat(rl_to_bfloat((float)numbers->d[0]));
+    if (rl_is_half(dtype)) numbers->d[0] = rl_rounded(dtype, numbers->d[0]);
     if (alpha->tag == RL_BOOLEAN && dtype != RL_BOOL)
         return rl_fail(k, RL_RUNTIME, "Boolean alpha only supported for Boolean results.");
     if (alpha->tag == RL_FLOAT && !rl_is_float(dtype))

@@ -219,11 +219,7 @@ static bool int_fits(int64_t x, int dtype) {
 }
 
 static bool float_fits(double x, int dtype) {
-    static const double most[RL_NDTYPES] = {[RL_F16] = 65504,
-                                            [RL_F32] = 0x1.fffffep127,
-                                            [RL_F64] = 0x1.fffffffffffffp1023,
-                                            [RL_BF16] = 0x1.fep127};
-    if (rl_is_float(dtype)) return !(fabs(x) > most[dtype]) || isinf(x);
+    if (rl_is_float(dtype)) return !(fabs(x) > rl_largest(dtype)) || isinf(x);
     return x >= int_low[dtype] && (dtype == RL_I64 ? x < int_high[dtype] : x <= int_high[dtype]);
 }
 

@@ -1,7 +1,6 @@
 /* Functions of one operand, element by element, and their gradients. */
 #include "loops.h"
 #include "gradient.h"
-#include <float.h>
 #include <tgmath.h>
 
 /* ---- one operand, element by element ---- */
@@ -139,9 +138,7 @@ RL_JUST_BOOL(RL_UNARY_KEEP, finite, a)
 
 RL_KERNEL(ref_nan_to_num) {
     static const rl_inner_loop loops[RL_NDTYPES] = {EVERY_ENTRY(finite)};
-    static const double largest[RL_NDTYPES] = {
-        [RL_F16] = 65504, [RL_F32] = FLT_MAX, [RL_F64] = DBL_MAX, [RL_BF16] = 0x1.fep127};
-    const double most = largest[rl_tensor_arg(k, 0)->dtype], instead[] = {0, most, -most};
+    const double most = rl_largest(rl_tensor_arg(k, 0)->dtype), instead[] = {0, most, -most};
     rl_numbers numbers = {.fault = 0};
     for (int i = 0; i < 3; i++) numbers.d[i] = k->arg[1 + i].tag == RL_NONE ? instead[i] : rl_num(k, 1 + i);
     return rl_eltwise(k, 1, loops, &numbers);

@@ -590,15 +590,6 @@ struct fractional_job {
     void (*plane)(const fractional_job *job, const char *from, int64_t *const *starts, int64_t at);
 };
 
-/* as the dtype rounds it */
-static double rounded(int dtype, double x) {
-    switch (dtype) {
-    case RL_F16: return (double)rl_from_half(rl_to_half((float)x));
-    case RL_BF16: return (double)rl_from_bfloat(rl_to_bfloat((float)x));
-    case RL_F32: return (double)(float)x;
-    default: return x;
-    }
-}
 static int64_t whole(double x, int64_t most) { /* samples may be anything */
     return x >= (double)most ? most : x > -(double)most ? (int64_t)x : -most;
 }
@@ -608,10 +599,11 @@ static void places_of(const fractional_job *job, int i, double sample, int64_t *
     int64_t n = job->out[i], rest = job->size[i] - job->kernel[i];
     int dtype = job->dtype;
     if (n > 1) {
-        double alpha = rounded(dtype, rounded(dtype, (double)rest) / rounded(dtype, (double)(n - 1)));
-        int64_t first = whole(rounded(dtype, sample * alpha), job->size[i]);
+        double alpha =
+            rl_rounded(dtype, rl_rounded(dtype, (double)rest) / rl_rounded(dtype, (double)(n - 1)));
+        int64_t first = whole(rl_rounded(dtype, sample * alpha), job->size[i]);
         for (int64_t o = 0; o < n - 1; o++) {
-            double at = rounded(dtype, rounded(dtype, rounded(dtype, (double)o) + sample) * alpha);
+            double at = rl_rounded(dtype, rl_rounded(dtype, rl_rounded(dtype, (double)o) + sample) * alpha);
             int64_t start = whole(at, 2 * job->size[i]) - first;
             starts[o] = start < 0 ? 0 : start > rest ? rest : start;
         }

@@ -1,20 +1,10 @@
 /* Note [Grid points], in the arithmetic that PyTorch has for each dtype. */
 #include "grid.h"
 
-/* the result of one operation in the picture's precision */
-static double rounded(int dtype, double x) {
-    switch (dtype) {
-    case RL_F64: return x;
-    case RL_F16: return (double)rl_from_half(rl_to_half((float)x));
-    case RL_BF16: return (double)rl_from_bfloat(rl_to_bfloat((float)x));
-    default: return (double)(float)x;
-    }
-}
-
 #define GRID_TARGET
 #define GRID_REAL       double
 #define GRID_NAME(f)    f##_any
-#define GRID_ROUNDED(x) rounded(g->dtype, x)
+#define GRID_ROUNDED(x) rl_rounded(g->dtype, x) /* one operation in the picture's precision */
 #define GRID_FUSED      (g->dtype == RL_F32 || g->dtype == RL_F64)
 #include "grid_impl.inc"
 

@@ -111,15 +111,12 @@ static void half_put(int dtype, char *p, double x) {
     else
         *(rl_bfloat *)p = rl_to_bfloat((float)x);
 }
-static bool is_half(int dtype) {
-    return dtype == RL_F16 || dtype == RL_BF16;
-}
 
 /* to[i + c * ld] = the element; the rest of a column of `to` stays */
 static void rl_side_load(const rl_job *j, const rl_side *s, void *to, int64_t ld) {
     for (int64_t c = 0; c < s->cols; c++) {
         char *column = (char *)to + c * ld * j->item;
-        if (is_half(s->dtype))
+        if (rl_is_half(s->dtype))
             for (int64_t r = 0; r < s->rows; r++) rl_job_put(j, column, r, half_at(s->dtype, PLACE));
         else if (s->dtype == RL_F64)
             COPY(double, double, PLACE, ENTRY(double));
@@ -133,7 +130,7 @@ static void rl_side_load(const rl_job *j, const rl_side *s, void *to, int64_t ld
 static void rl_side_store(const rl_job *j, const void *from, int64_t ld, const rl_side *s) {
     for (int64_t c = 0; c < s->cols; c++) {
         const char *column = (const char *)from + c * ld * j->item;
-        if (is_half(s->dtype))
+        if (rl_is_half(s->dtype))
             for (int64_t r = 0; r < s->rows; r++) half_put(s->dtype, PLACE, rl_job_get(j, column, r));
         else if (s->dtype == RL_F64)
             COPY(double, double, ENTRY(const double), PLACE);

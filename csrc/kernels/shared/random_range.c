@@ -1,15 +1,6 @@
 /* Random integers' bounds: what the dtype does not hold is refused, or moves them. */
 #include "random_range.h"
 
-double rl_random_rounded(int dtype, double x) {
-    switch (dtype) {
-    case RL_F16: return rl_from_half(rl_to_half((float)x));
-    case RL_BF16: return rl_from_bfloat(rl_to_bfloat((float)x));
-    case RL_F32: return (float)x;
-    default: return x;
-    }
-}
-
 /* Bounds that a float cannot hold move inwards, and with them the range: steps of the dtype's last bit. */
 static int64_t last_bit(int64_t bound, int digits) {
     int n = 63 - __builtin_clzll(bound < 0 ? 0 - (uint64_t)bound : (uint64_t)bound);
@@ -19,8 +10,7 @@ static int64_t last_bit(int64_t bound, int digits) {
 static const int8_t digits[RL_NDTYPES] = {[RL_F16] = 11, [RL_F32] = 24, [RL_F64] = 53, [RL_BF16] = 8};
 
 static void float_bounds(int dtype, int64_t *from, int64_t *to) {
-    const double low = rl_random_rounded(dtype, (double)(*from + 1)),
-                 high = rl_random_rounded(dtype, (double)(*to - 1));
+    const double low = rl_rounded(dtype, (double)(*from + 1)), high = rl_rounded(dtype, (double)(*to - 1));
     int64_t moved;
     if (low >= -0x1p63 && low < 0x1p63 && (int64_t)low < *from &&
         !__builtin_add_overflow((int64_t)low, last_bit(*from + 1, digits[dtype]), &moved))

@@ -13,8 +13,6 @@ typedef struct {
     bool is_wide;   /* a number takes 64 bits */
 } rl_random_range;
 
-/* x as a floating dtype keeps it */
-double rl_random_rounded(int dtype, double x);
 /* attr[0], attr[1]: from and to; open: the last exact number of the dtype stands for to, and is drawn, too.
  * RL_FAIL where the dtype does not hold them. */
 rl_status rl_random_between(rl_call *k, bool open, rl_random_range *r);

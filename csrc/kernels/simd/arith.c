@@ -11,8 +11,7 @@ static bool factor_read(const rl_call *k, double *factor) {
     const rl_value *alpha = &k->arg[2];
     const int dtype = rl_tensor_arg(k, 0)->dtype;
     *factor = alpha->tag == RL_NONE ? 1 : rl_num(k, 2);
-    if (dtype == RL_F16) *factor = rl_from_half(rl_to_half((float)*factor));
-    if (dtype == RL_BF16) *factor = rl_from_bfloat(rl_to_bfloat((float)*factor));
+    if (rl_is_half(dtype)) *factor = rl_rounded(dtype, *factor);
     return alpha->tag == RL_NONE || alpha->tag == RL_INT || (alpha->tag == RL_FLOAT && rl_is_float(dtype));
 }
 

@@ -2,7 +2,7 @@
 #include "cast_copy.h"
 #ifdef RL_SIMD_X86
 #include <string.h>
-enum { CAST_BLOCK = 512, CAST_DTYPES = RL_BF16 + 1 };
+enum { CAST_BLOCK = 512, CAST_DTYPES = RL_N_COMPUTED };
 #define SIMD_BITS 256
 #include "isa.h"
 #include "cast_copy_impl.inc"

@@ -111,7 +111,7 @@ static bool numbers_read(int dtype, const double *numbers, char *to) {
 static int compute_dtype(const simd_elementwise_op *op, int dtype) {
     static const uint8_t by_size[9] = {[1] = RL_U8, [2] = RL_I16, [4] = RL_I32, [8] = RL_I64};
     if (op->masked) return dtype < SIMD_DTYPES ? by_size[rl_itemsize(dtype)] : dtype;
-    return dtype == RL_F16 || dtype == RL_BF16 ? RL_F32 : dtype;
+    return rl_is_half(dtype) ? RL_F32 : dtype;
 }
 
 /* what the operands of a call become: blocks[] is room for those that are one number everywhere */

@@ -23,7 +23,7 @@
  * calls simd_map with line_<name>. kernels/simd/elementwise_compile.h compiles the lines; simd_map finds the
  * vectors: operands are stretched to the shape of the result, of any strides, and a block of what does not
  * lie side by side goes through a buffer. */
-enum { SIMD_OPERANDS = 5, SIMD_NUMBERS = 3, SIMD_BLOCK = 512, SIMD_DTYPES = RL_BF16 + 1 };
+enum { SIMD_OPERANDS = 5, SIMD_NUMBERS = 3, SIMD_BLOCK = 512, SIMD_DTYPES = RL_N_COMPUTED };
 typedef enum { SIMD_KEEP, SIMD_TRUTH } simd_answer;
 /* n elements, side by side, of the dtype that it is for; it may write where it reads */
 typedef void (*simd_inner_loop)(void *to, const void *const *from, int64_t n, const void *numbers);

@@ -6,7 +6,7 @@
 
 /* Is it absent, or float32, bfloat16 or float16? */
 static inline bool simd_is_floats(const rl_view *v) {
-    return !v || v->dtype == RL_F32 || v->dtype == RL_BF16 || v->dtype == RL_F16;
+    return !v || v->dtype == RL_F32 || rl_is_half(v->dtype);
 }
 /* Is each result contiguous and one of those? */
 bool simd_makes_floats(const rl_call *k);
@@ -33,7 +33,7 @@ typedef struct {
 } simd_half_rows;
 /* Is it half precision, side by side? */
 static inline bool simd_is_half_rows(const rl_view *v) {
-    return (v->dtype == RL_BF16 || v->dtype == RL_F16) && rl_is_contiguous(v);
+    return rl_is_half(v->dtype) && rl_is_contiguous(v);
 }
 simd_half_rows simd_half_rows_begin(const rl_call *k, const rl_view *v, int mode); /* RL_READ or RL_WRITE */
 /* n numbers from place i on */

@@ -3,7 +3,6 @@
 #define V_OPS       "math_ops.h"
 #include "elementwise_compile.h"
 #ifdef RL_SIMD_X86
-#include <float.h>
 #include <math.h>
 
 RL_CHOOSER
@@ -15,10 +14,8 @@ RL_KERNEL(simd_round_decimals) {
 }
 
 RL_KERNEL(simd_nan_to_num) {
-    static const double largest[RL_NDTYPES] = {
-        [RL_F16] = 65504, [RL_F32] = FLT_MAX, [RL_F64] = DBL_MAX, [RL_BF16] = 0x1.fep127};
     const int dtype = rl_tensor_arg(k, 0)->dtype;
-    const double most = largest[dtype], instead[] = {0, most, -most};
+    const double most = rl_largest(dtype), instead[] = {0, most, -most};
     double numbers[SIMD_NUMBERS] = {0};
     for (int i = 0; rl_is_float(dtype) && i < 3; i++)
         numbers[i] = k->arg[1 + i].tag == RL_NONE ? instead[i] : rl_num(k, 1 + i);

@@ -105,7 +105,7 @@ RL_CHOOSER
 static bool resize_suits(const rl_call *k, const rl_view *x) {
     const bool bytes = x->dtype == RL_U8 && rl_resize_of(k)->mode <= RL_RESIZE_EXACT;
     return (k->svc->isa & RL_ISA_AVX2) && k->out[0]->numel > 0 && x->numel < INT32_MAX &&
-           (x->dtype == RL_F32 || x->dtype == RL_F16 || x->dtype == RL_BF16 || bytes);
+           (x->dtype == RL_F32 || rl_is_half(x->dtype) || bytes);
 }
 
 enum { LANES = 16 };

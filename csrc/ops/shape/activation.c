@@ -1,6 +1,5 @@
 /* Shape rules of activations. */
 #include "shape.h"
-#include <float.h>
 
 RL_SHAPE(relu) {
     if (rl_tensor_arg(k, 0)->dtype == RL_BOOL)
@@ -60,13 +59,11 @@ RL_SHAPE(celu) {
 }
 
 RL_SHAPE(softshrink) {
-    static const double most[RL_NDTYPES] = {
-        [RL_F16] = 65504, [RL_F32] = FLT_MAX, [RL_F64] = DBL_MAX, [RL_BF16] = 0x1.fep127};
     int dtype = rl_tensor_arg(k, 0)->dtype;
-    double lambd = rl_num(k, 1);
-    if (!(lambd >= 0 && lambd <= most[dtype]))
+    double lambd = rl_num(k, 1), most = rl_largest(dtype);
+    if (!(lambd >= 0 && lambd <= most))
         return rl_error_set(RL_RUNTIME, "lambda must be in range [0, %g] for input dtype %s, but found %g",
-                            most[dtype], rl_dtype_title(dtype), lambd);
+                            most, rl_dtype_title(dtype), lambd);
     return shape_same(k);
 }
 

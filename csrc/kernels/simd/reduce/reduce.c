@@ -279,7 +279,7 @@ static bool reduce_code(const rl_call *k, reduce_job *job, int dtype) {
     int isa = k->svc->isa & RL_ISA_AVX512 ? 1 : 0, read = dtype;
     job->code = job->how->code[isa][dtype];
     job->load = NULL;
-    if (!job->code.along && (dtype == RL_F16 || dtype == RL_BF16)) {
+    if (!job->code.along && rl_is_half(dtype)) {
         read = RL_F32;
         job->code = job->how->code[isa][read];
         job->load = isa ? (dtype == RL_F16 ? load_half_avx512 : load_bfloat_avx512)

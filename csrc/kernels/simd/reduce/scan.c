@@ -198,7 +198,7 @@ static void totals_scan(scan_job *job) {
 RL_CHOOSER
 static bool scan_code_of(const rl_call *k, scan_job *job, int dtype) {
     int isa = k->svc->isa & RL_ISA_AVX512 ? 1 : 0;
-    bool half = dtype == RL_F16 || dtype == RL_BF16;
+    bool half = rl_is_half(dtype);
     job->code = job->how->code[isa][half ? RL_F32 : dtype];
     job->item = rl_itemsize(dtype);
     job->floats = rl_is_float(dtype);
