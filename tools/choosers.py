@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 KERNELS = ROOT / "csrc" / "kernels"
 MARK, UNREACHED = "RL_CHOOSER", re.compile(r'RL_UNREACHED\("([^"]*)"\)')
 NAME = re.compile(r"RL_KERNEL\((\w+)\)|(\w+)\)?\(")
-TESTS = ["tests/ops"]
+TESTS = [f"tests/ops/test_{each}.py" for each in ("choosers", "memory", "ops", "empty_rows")]
 RUNS = [{"RUSHLIGHT_ISA": isa, "RUSHLIGHT_ONEDNN": "1"} for isa in ("", "avx2", "none")]
 RUNS.append({"RUSHLIGHT_ISA": "", "RUSHLIGHT_ONEDNN": "0"})
 

@@ -488,6 +488,8 @@ for _size in ("4,6,5,7", "40,6", "3,6,20", "2,6,3,4,5", "3,24,1,1", "2,6,40,40",
 case("batch_norm: halves with floats", batch_norm(True, "wbm"), "4,6,5,7/h", "6", "6")
 case("batch_norm: halves with floats, eval", batch_norm(False, "wbm"), "4,6,5,7/b", "6", "6")
 case("batch_norm: last, one of them", batch_norm(True), "4,6,5,7/fl", "6", "6")
+case("batch_norm: last, part of more", batch_norm(True), "4,6,5,7/fp", "6", "6")
+case("batch_norm: last, part of more, eval", batch_norm(False), "4,6,5,7/fp", "6", "6")
 case("group_norm: many groups", group_norm(24), "8,24,9,9", "24", "24")
 case("group_norm: long lines of few", group_norm(1), "1,2,80,90", "2", "2")
 case("layer_norm: several dims", layer_norm(), "4,5,6", "5,6", "5,6")
@@ -632,6 +634,15 @@ case("sum: all of much", lambda x: (x.sum(), x.var(), x.amax()), "300,700")
 case("sum: many columns", lambda x: x.sum(0), "1000,70")
 case("sum: every second", lambda x: x.sum(0), "100,70/fs")
 case("sum: halves of much", lambda x: x.sum(1), "30,7000/h")
+case("cumsum: empty", lambda x: (x.cumsum(1), x.logcumsumexp(0)), "0,3")
+case("cumsum: of bytes", lambda x: x.cumsum(1, dtype=torch.int8), "5,3/u", grad=False)
+case(
+    "transpose: complex",
+    lambda x: x.to(torch.complex128).t().contiguous().view(torch.float64),
+    "5,3",
+    grad=False,
+)
+case("transpose: empty", lambda x: x.transpose(1, 2).clone(memory_format=torch.contiguous_format), "3,0,5")
 case("cumsum: a long line", lambda x: x.cumsum(0), "200000")
 case("cumsum: long lines", lambda x: (x.cumsum(1), x.logcumsumexp(1)), "3,30000", grad=False)
 case("cumsum: long lines of doubles", lambda x: (x.cumsum(1), x.cumsum(0)), "3,30000/d")
