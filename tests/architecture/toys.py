@@ -1,7 +1,7 @@
-"""The additions that docs/architecture.md shows as diffs, made in a copy of the tree, built and tried: make toys.
+"""make toys: what docs/architecture.md adds as diffs, in a copy of the tree that is built and tried.
 
-A toy is a heading of the page and the diffs below it. A hunk has no line numbers: its unchanged lines must stand
-in the file exactly once.
+A toy is a heading of the page and the diffs below it. A hunk has no line numbers: its unchanged lines must
+stand in the file exactly once.
 """
 
 import os
