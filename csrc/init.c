@@ -73,23 +73,15 @@ static PyObject *debug_fail_alloc(PyObject *m, PyObject *n) {
 
 /* tensors that were packed before must not come again: packed weights do not say for which ISA */
 static PyObject *debug_kernels(PyObject *m, PyObject *which) {
-    static const struct {
-        const char *name;
-        bool ref;
-        int isa;
-    } ways[] = {{"all", false, RL_ISA_AVX2 | RL_ISA_AVX512},
-                {"avx2", false, RL_ISA_AVX2},
-                {"none", false, 0},
-                {"ref", true, 0}};
     const char *text = PyUnicode_AsUTF8(which);
     (void)m;
     if (!text) return NULL;
-    for (size_t i = 0; i < Py_ARRAY_LENGTH(ways); i++)
-        if (strcmp(text, ways[i].name) == 0) {
-            rl_dispatch_limit(ways[i].ref, ways[i].isa);
-            Py_RETURN_NONE;
-        }
-    return PyErr_Format(PyExc_ValueError, "kernels must be all, avx2, none or ref, but got '%s'", text);
+    const bool ref = strcmp(text, "ref") == 0;
+    const int isa = strcmp(text, "all") == 0 ? INT_MAX : rl_services_isa_named(text);
+    if (!ref && isa < 0)
+        return PyErr_Format(PyExc_ValueError, "kernels must be all, avx2, none or ref, but got '%s'", text);
+    rl_dispatch_limit(ref, isa);
+    Py_RETURN_NONE;
 }
 
 static PyObject *dnnl_offer(PyObject *m, PyObject *path) {
@@ -175,9 +167,8 @@ static PyObject *debug_cpu_count(PyObject *m, PyObject *args) {
 
 /* PyTorch's names */
 static PyObject *get_cpu_capability(PyObject *m, PyObject *unused) {
-    int isa = rl_services_isa();
     (void)m, (void)unused;
-    return PyUnicode_FromString(isa & RL_ISA_AVX512 ? "AVX512" : isa & RL_ISA_AVX2 ? "AVX2" : "DEFAULT");
+    return PyUnicode_FromString(rl_services_isa_torch());
 }
 
 /* RUSHLIGHT_BUILD as setup.py's options for it show: its name itself would make every object another one */

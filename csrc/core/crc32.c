@@ -1,5 +1,7 @@
-/* CRC-32 as zip uses it: eight bytes at a time by tables, 64 at a time by carry-less products on x86-64. */
+/* CRC-32 as zip uses it: eight bytes at a time by tables, 64 at a time by carry-less products where
+ * there are such. */
 #include "crc32.h"
+#include "isa_clmul.h"
 #include <pthread.h>
 #include <string.h>
 
@@ -34,35 +36,30 @@ static uint32_t crc_by_table(uint32_t crc, const uint8_t *p, int64_t n) {
     return crc;
 }
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#define CLMUL __attribute__((target("pclmul,sse4.1")))
-
+#ifdef RL_CLMUL
 /* Note [Folding a CRC]
  * A register of 16 bytes stands for a polynomial. Moving it d bits further down the message multiplies it by
  * x^d mod P, for each of its halves one carry-less product with a constant; the bytes that lie there are
  * then added. Four registers move by 512 bits each round, at the end they move into one another. The
  * constants are x^(d+32) and x^(d-32) mod P, bits reflected, shifted by one. */
-static inline CLMUL __m128i crc_fold(__m128i x, __m128i by, __m128i below) {
-    __m128i low = _mm_clmulepi64_si128(x, by, 0x00), high = _mm_clmulepi64_si128(x, by, 0x11);
-    return _mm_xor_si128(_mm_xor_si128(low, high), below);
+static inline RL_CLMUL rl_clmul crc_fold(rl_clmul x, rl_clmul by, rl_clmul below) {
+    return rl_clmul_xor(rl_clmul_both(x, by), below);
 }
 
 /* n: a multiple of 16, at least 64 */
-static CLMUL uint32_t crc_by_folding(uint32_t crc, const uint8_t *p, int64_t n) {
-    const __m128i *in = (const __m128i *)p;
-    const __m128i by512 = _mm_set_epi64x(0x1c6e41596, 0x154442bd4);
-    const __m128i by128 = _mm_set_epi64x(0x0ccaa009e, 0x1751997d0);
-    __m128i x[4];
-    for (int i = 0; i < 4; i++) x[i] = _mm_loadu_si128(in + i);
-    x[0] = _mm_xor_si128(x[0], _mm_cvtsi32_si128((int)crc));
-    for (in += 4, n -= 64; n >= 64; in += 4, n -= 64) {
-        for (int i = 0; i < 4; i++) x[i] = crc_fold(x[i], by512, _mm_loadu_si128(in + i));
+static RL_CLMUL uint32_t crc_by_folding(uint32_t crc, const uint8_t *p, int64_t n) {
+    const rl_clmul by512 = rl_clmul_set(0x1c6e41596, 0x154442bd4);
+    const rl_clmul by128 = rl_clmul_set(0x0ccaa009e, 0x1751997d0);
+    rl_clmul x[4];
+    for (int i = 0; i < 4; i++) x[i] = rl_clmul_load(p + 16 * i);
+    x[0] = rl_clmul_xor(x[0], rl_clmul_set(0, crc));
+    for (p += 64, n -= 64; n >= 64; p += 64, n -= 64) {
+        for (int i = 0; i < 4; i++) x[i] = crc_fold(x[i], by512, rl_clmul_load(p + 16 * i));
     }
     for (int i = 1; i < 4; i++) x[0] = crc_fold(x[0], by128, x[i]);
-    for (; n >= 16; in++, n -= 16) x[0] = crc_fold(x[0], by128, _mm_loadu_si128(in));
+    for (; n >= 16; p += 16, n -= 16) x[0] = crc_fold(x[0], by128, rl_clmul_load(p));
     uint8_t rest[16]; /* 128 bits that remain are a message of their own */
-    _mm_storeu_si128((__m128i *)rest, x[0]);
+    rl_clmul_store(rest, x[0]);
     return crc_by_table(0, rest, 16);
 }
 #endif
@@ -72,8 +69,8 @@ uint32_t rl_crc32(uint32_t crc, const void *from, int64_t n) {
     pthread_once(&once, crc_fill);
     const uint8_t *p = from;
     crc = ~crc;
-#if defined(__x86_64__)
-    if (n >= 64 && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1")) {
+#ifdef RL_CLMUL
+    if (n >= 64 && rl_clmul_here()) {
         int64_t many = n & ~(int64_t)15;
         crc = crc_by_folding(crc, p, many);
         p += many, n -= many;

@@ -3,6 +3,7 @@
 #include "blocks.h"
 #include "device.h"
 #include "error.h"
+#include "kernel_abi/isa_list.h"
 #include "packed.h"
 #include "threads.h"
 #include <stdarg.h>
@@ -44,22 +45,37 @@ static rl_services services = {
     .onednn = no_onednn,
     .tf32 = RL_TF32_CONV,
 };
+
+/* ---- instruction sets: Note [Instruction sets] in kernel_abi/isa_list.h ---- */
+#define NAMES(name, torch, has, ...) [RL_ISA_##name] = {#name, torch},
+static const struct {
+    const char *name, *torch;
+} isas[RL_ISA_END] = {{"none", "DEFAULT"}, RL_EACH_ISA(NAMES, )};
+static bool isa_here[RL_ISA_END] = {true};
 static int isa_at_start;
+
+static int isa_best(int most) {
+    while (!isa_here[most]) most--;
+    return most;
+}
+
+int rl_services_isa_named(const char *name) {
+    for (int isa = 0; isa < RL_ISA_END; isa++)
+        if (strcmp(isas[isa].name, name) == 0) return isa;
+    return -1;
+}
+
 void rl_services_init(void) {
     if (RL_CHECKED) services.fenced = checked_part;
     if (rl_fence_mode) services.fenced = rl_fence_part;
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
-        services.isa |= RL_ISA_AVX2;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        services.isa |= RL_ISA_AVX512;
-    const char *isa = getenv("RUSHLIGHT_ISA");
-    if (isa && strcmp(isa, "avx2") == 0) services.isa &= RL_ISA_AVX2;
-    if (isa && strcmp(isa, "none") == 0) services.isa = 0;
 #endif
-    isa_at_start = services.isa;
+#define HERE(name, torch, has, ...) isa_here[RL_ISA_##name] = has;
+    RL_EACH_ISA(HERE, )
+    const char *wanted = getenv("RUSHLIGHT_ISA");
+    const int most = wanted ? rl_services_isa_named(wanted) : -1;
+    services.isa = isa_at_start = isa_best(most < 0 ? RL_ISA_END - 1 : most);
 }
 
 void rl_services_onednn(bool (*open)(void)) {
@@ -75,12 +91,12 @@ void rl_services_tf32(bool matmul, bool conv) {
     services.tf32 = (matmul ? RL_TF32_MATMUL : 0) | (conv ? RL_TF32_CONV : 0);
 }
 
-int rl_services_isa(void) {
-    return services.isa;
+const char *rl_services_isa_torch(void) {
+    return isas[services.isa].torch;
 }
 
 void rl_services_limit(int isa) {
-    services.isa = isa_at_start & isa;
+    services.isa = isa_best(isa < isa_at_start ? isa : isa_at_start);
 }
 
 /* Scratch blocks hang on the call until it ends. */

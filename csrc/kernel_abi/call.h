@@ -64,7 +64,7 @@ enum { RL_JOIN_SET, RL_JOIN_ADD, RL_JOIN_MUL, RL_JOIN_MAX, RL_JOIN_MIN, RL_JOIN_
 typedef struct rl_call rl_call;
 typedef struct rl_services {
     int abi;
-    int isa; /* RL_ISA_* of this CPU (0 when RUSHLIGHT_KERNELS=ref) */
+    int isa; /* RL_ISA_*: the best that kernels may use (none when RUSHLIGHT_KERNELS=ref) */
     /* Memory of the call's device for this call, 64-byte aligned; NULL when there is none (then: return
      * RL_FAIL). */
     void *(*scratch)(rl_call *k, rl_count n, size_t itemsize);
@@ -91,7 +91,6 @@ typedef struct rl_services {
     bool fill_unset; /* memory that nobody sets is NaN or the largest number: deterministic algorithms */
     bool deterministic; /* equal calls have to give equal bits, which atomics on floats do not */
 } rl_services;
-enum { RL_ISA_AVX2 = 1, RL_ISA_AVX512 = 2 };
 enum { RL_TF32_MATMUL = 1, RL_TF32_CONV = 2 };
 
 struct rl_call {

@@ -2,7 +2,6 @@
 #define V_FUNCTIONS "kernels/simd/vmath/math_impl.inc"
 #define V_OPS       "activation_ops.h"
 #include "elementwise_compile.h"
-#ifdef RL_SIMD_X86
 #include <math.h>
 
 RL_CHOOSER
@@ -53,19 +52,6 @@ RL_KERNEL(simd_gelu_backward) {
     const double numbers[SIMD_NUMBERS] = {0};
     return simd_map(k, k->attr[0] ? &op_gelu_tanh_backward : &op_gelu_backward, numbers);
 }
-#else
-#define REFUSES(kernel)                                                                                      \
-    RL_KERNEL(simd_##kernel) {                                                                               \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-REFUSES(glu)
-REFUSES(prelu)
-REFUSES(rrelu)
-REFUSES(threshold)
-REFUSES(gelu)
-REFUSES(gelu_backward)
-#endif
 
 rl_status simd_clamp(rl_call *k); /* kernels/simd/math.c */
 RL_KERNEL(simd_hardtanh) {

@@ -4,7 +4,6 @@
 #define V_OPS       "arith_ops.h"
 #include "elementwise_compile.h"
 #include "kernels/shared/strided_iterator.h"
-#ifdef RL_SIMD_X86
 
 /* The factor that the sum takes its second operand times, where the reference kernel would not refuse it. */
 static bool factor_read(const rl_call *k, double *factor) {
@@ -129,12 +128,10 @@ static void equal_loop(char *const *p, const int64_t *step, int64_t n, const voi
 
 RL_KERNEL(simd_equal) { /* attr[0]: the shapes are */
     const rl_view *a = rl_in(k, 0), *b = rl_in(k, 1);
-    const int wide = (k->svc->isa & RL_ISA_AVX512) != 0;
-    if (!(k->svc->isa & RL_ISA_AVX2) || !k->attr[0] || a->dtype != b->dtype || a->dtype >= SIMD_DTYPES ||
-        a->numel == 0 || !op_ne.loop[wide][a->dtype])
+    const simd_inner_loop differ = a->dtype < SIMD_DTYPES ? op_ne.loop[k->svc->isa][a->dtype] : NULL;
+    if (!k->svc->isa || !k->attr[0] || a->dtype != b->dtype || a->numel == 0 || !differ)
         return RL_UNSUPPORTED;
-    equal_job j = {.differ = op_ne.loop[wide][a->dtype],
-                   .cast_copy = simd_cast_copy_between(k, a->dtype, a->dtype)};
+    equal_job j = {.differ = differ, .cast_copy = simd_cast_copy_between(k, a->dtype, a->dtype)};
     rl_iter w;
     rl_iter_begin(&w, a, RL_READ);
     rl_iter_add(&w, b);
@@ -146,17 +143,19 @@ RL_KERNEL(simd_equal) { /* attr[0]: the shapes are */
 }
 
 /* ---- chosen by a mask; only the size of an element matters ---- */
-#define SIMD_BITS 256
-#include "isa.h"
-#include "arith_choose_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#include "arith_choose_impl.inc"
+#define ISA_IMPL "arith_choose_impl.inc"
+#include "kernels/simd/foreach_isa.h"
+
+#define CHOOSE_TABLE(isa, ...)                                                                               \
+    [RL_ISA_##isa] = {[RL_U8] = choose_U8_##isa,                                                             \
+                      [RL_I16] = choose_I16_##isa,                                                           \
+                      [RL_I32] = choose_I32_##isa,                                                           \
+                      [RL_I64] = choose_I64_##isa},
+#define CHOOSE_NUMBER_TABLE(isa, ...) [RL_ISA_##isa] = {[RL_I32] = choose_number_I32_##isa},
 
 rl_status simd_choose(rl_call *k, const rl_view *mask, const rl_view *yes, const rl_view *no) {
     static const simd_elementwise_op op = {
-        .operands = 3, .masked = true, .ns = 0.3, .loop = {{CHOOSE_TABLE(_avx2)}, {CHOOSE_TABLE(_avx512)}}};
+        .operands = 3, .masked = true, .ns = 0.3, .loop = {RL_EACH_ISA(CHOOSE_TABLE, )}};
     const rl_view *operand[] = {mask, yes, no};
     const double numbers[SIMD_NUMBERS] = {0};
     return simd_map_views(k, &op, operand, numbers);
@@ -168,7 +167,7 @@ rl_status simd_choose_number(rl_call *k, const rl_view *mask, float yes, const r
         .operands = 2,
         .masked = true,
         .ns = 0.3,
-        .loop = {{[RL_I32] = choose_number_I32_avx2}, {[RL_I32] = choose_number_I32_avx512}}};
+        .loop = {RL_EACH_ISA(CHOOSE_NUMBER_TABLE, )}};
     const rl_view *operand[] = {mask, no};
     const double numbers[SIMD_NUMBERS] = {(double)(int32_t)rl_float_bits(yes)};
     return no->dtype == RL_F32 ? simd_map_views(k, &op, operand, numbers) : RL_UNSUPPORTED;
@@ -177,23 +176,3 @@ rl_status simd_choose_number(rl_call *k, const rl_view *mask, float yes, const r
 RL_KERNEL(simd_where) {
     return simd_choose(k, rl_in(k, 0), rl_in(k, 1), rl_in(k, 2));
 }
-#else
-#define REFUSES(kernel)                                                                                      \
-    RL_KERNEL(simd_##kernel) {                                                                               \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-rl_status simd_choose_number(rl_call *k, const rl_view *mask, float yes, const rl_view *no) {
-    (void)k, (void)mask, (void)yes, (void)no;
-    return RL_UNSUPPORTED;
-}
-REFUSES(add)
-REFUSES(equal)
-REFUSES(sub)
-REFUSES(rsub)
-REFUSES(nextafter)
-REFUSES(div)
-REFUSES(pow)
-REFUSES(lerp)
-REFUSES(where)
-#endif

@@ -1,42 +1,15 @@
 /* What kernels of attention share: Note [Attention in blocks] in kernels/simd/attention.h. */
 #include "attention.h"
 #include "common.h"
-#define SIMD_BITS 256
-#include "isa.h"
-#ifdef RL_SIMD_X86
-#include "kernels/simd/vmath/math_impl.inc"
-#include "kernels/simd/vmath/sums_impl.inc"
-#include "attention_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#include "kernels/simd/vmath/math_impl.inc"
-#include "kernels/simd/vmath/sums_impl.inc"
-#include "attention_impl.inc"
-#undef SIMD_BITS
-#define SIMD_DOUBLE
-#define SIMD_BITS 256
-#include "isa.h"
-#include "kernels/simd/vmath/wide_impl.inc"
-#include "attention_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#include "kernels/simd/vmath/wide_impl.inc"
-#include "attention_impl.inc"
+#define ISA_IMPL "attention_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 static const attention_ukernel *ukernel_of(const rl_call *k, bool doubles) {
-    static const attention_ukernel *const ukernels[2][2] = {
-        {&attention_rows_ukernel_avx2, &attention_rows_ukernel_avx512},
-        {&attention_rows_ukernel_avx2_f64, &attention_rows_ukernel_avx512_f64}};
-    return ukernels[doubles][(k->svc->isa & RL_ISA_AVX512) != 0];
+    static const attention_ukernel *const ukernels[2][RL_ISA_END] = {ISA_TABLE(&attention_rows_ukernel),
+                                                                     ISA_TABLE_F64(&attention_rows_ukernel)};
+    return ukernels[doubles][k->svc->isa];
 }
-#else
-static const attention_ukernel *ukernel_of(const rl_call *k, bool doubles) {
-    (void)k, (void)doubles;
-    return NULL;
-}
-#endif
 
 bool rl_attention_begin(const rl_call *k, attention_job *j, int at, int rest) {
     const rl_view *q = rl_in(k, at);

@@ -1,20 +1,14 @@
 /* Rows of elements: Note [Cast copies]. */
 #include "cast_copy.h"
-#ifdef RL_SIMD_X86
 #include <string.h>
 enum { CAST_BLOCK = 512, CAST_DTYPES = RL_N_COMPUTED };
-#define SIMD_BITS 256
-#include "isa.h"
-#include "cast_copy_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#include "cast_copy_impl.inc"
+#define ISA_IMPL "cast_copy_impl.inc"
+#include "kernels/simd/foreach_isa.h"
 
 simd_cast_copy simd_cast_copy_between(const rl_call *k, int to, int from) {
     simd_cast_copy m = {.to_item = (int)rl_itemsize(to), .from_item = (int)rl_itemsize(from)};
-    const simd_convert(*list)[CAST_DTYPES] =
-        k->svc->isa & RL_ISA_AVX512 ? conversions_avx512 : conversions_avx2;
+    static const simd_convert (*const lists[])[CAST_DTYPES] = ISA_TABLE(conversions);
+    const simd_convert (*const list)[CAST_DTYPES] = lists[k->svc->isa];
     if (to == from) return m;
     m.convert = list[from][to];
     if (m.convert) return m;
@@ -79,4 +73,3 @@ void simd_cast_copy_run(const simd_cast_copy *m, void *to_, int64_t to_step, con
         if (scatter) strided(m->to_item, place, to_step, after, m->to_item, count);
     }
 }
-#endif

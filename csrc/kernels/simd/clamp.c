@@ -1,7 +1,6 @@
 /* Limits. */
 #define V_OPS "clamp_ops.h"
 #include "elementwise_compile.h"
-#ifdef RL_SIMD_X86
 #include <math.h>
 
 /* The bound that an argument says, where the reference kernel would neither refuse it nor fill with NaN. */
@@ -43,16 +42,3 @@ RL_KERNEL(simd_clamp_min_tensor) {
 RL_KERNEL(simd_clamp_max_tensor) {
     return limit_run(k, NULL, rl_in(k, 1));
 }
-#else
-#define REFUSES(kernel)                                                                                      \
-    RL_KERNEL(simd_##kernel) {                                                                               \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-REFUSES(clamp)
-REFUSES(clamp_min)
-REFUSES(clamp_max)
-REFUSES(clamp_tensor)
-REFUSES(clamp_min_tensor)
-REFUSES(clamp_max_tensor)
-#endif

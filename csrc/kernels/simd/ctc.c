@@ -1,28 +1,15 @@
 /* Connectionist temporal classification: Note [Lattice] in kernels/shared/ctc.h. */
 #include "kernels/shared/ctc.h"
 #include "common.h"
-#ifdef RL_SIMD_X86
-#define SIMD_DOUBLE
-#define SIMD_BITS 256
-#include "isa.h"
-#include "ctc_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#include "ctc_impl.inc"
-
-static const rl_ctc_rows narrow = {ctc_step_avx2_f64, ctc_powers_avx2_f64, 12};
-static const rl_ctc_rows wide = {ctc_step_avx512_f64, ctc_powers_avx512_f64, 6};
+#define ISA_IMPL "ctc_impl.inc"
+#define ISA_DOUBLES
+#define ISA_NO_FLOATS
+#include "kernels/simd/foreach_isa.h"
 
 static const rl_ctc_rows *rows_of(const rl_call *k) {
-    return k->svc->isa & RL_ISA_AVX512 ? &wide : k->svc->isa & RL_ISA_AVX2 ? &narrow : NULL;
+    static const rl_ctc_rows *const rows[] = ISA_TABLE_F64(&ctc_rows);
+    return rows[k->svc->isa];
 }
-#else
-static const rl_ctc_rows *rows_of(const rl_call *k) {
-    (void)k;
-    return NULL;
-}
-#endif
 
 RL_CHOOSER
 RL_KERNEL(simd_ctc_loss) {

@@ -19,57 +19,38 @@ typedef struct {
 } distance_job;
 
 /* ---- distances between rows and their gradients, by vectors ---- */
-#define SIMD_BITS 256
-#include "isa.h"
-#ifdef RL_SIMD_X86
-#include "kernels/simd/vmath/math_impl.inc"
-#include "distance_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#include "kernels/simd/vmath/math_impl.inc"
-#include "distance_impl.inc"
-#undef SIMD_BITS
-#define SIMD_DOUBLE
-#define SIMD_BITS 256
-#include "isa.h"
-#include "distance_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#include "distance_impl.inc"
+#define ISA_IMPL "distance_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 typedef void (*body)(void *, int64_t, int64_t, int);
 #define OF(name, isa)                                                                                        \
-    [RL_P_SUM] = name##_RL_P_SUM##isa, [RL_P_SQUARE] = name##_RL_P_SQUARE##isa,                              \
-    [RL_P_LINF] = name##_RL_P_LINF##isa
-#define POWER_OF(name, isa) [RL_P_POWER] = name##_RL_P_POWER##isa
-#define COUNT_OF(name, isa) [RL_P_COUNT] = name##_RL_P_COUNT##isa
-#define TASKS_OF(isa)       OF(distance_tasks, isa), COUNT_OF(distance_tasks, isa)
+    [RL_P_SUM] = name##_RL_P_SUM_##isa, [RL_P_SQUARE] = name##_RL_P_SQUARE_##isa,                            \
+    [RL_P_LINF] = name##_RL_P_LINF_##isa
+#define TASKS_OF(isa)             OF(distance_tasks, isa), [RL_P_COUNT] = distance_tasks_RL_P_COUNT_##isa
+#define TASKS(isa, ...)           [RL_ISA_##isa] = {TASKS_OF(isa), [RL_P_POWER] = distance_tasks_RL_P_POWER_##isa},
+#define TASKS_OF_DOUBLES(isa, ...) [RL_ISA_##isa] = {TASKS_OF(isa##_f64)},
+#define ROWS(isa, ...)                                                                                       \
+    [RL_ISA_##isa] = {OF(slope_rows, isa), [RL_P_POWER] = slope_rows_RL_P_POWER_##isa},
+#define ROWS_OF_DOUBLES(isa, ...) [RL_ISA_##isa] = {OF(slope_rows, isa##_f64)},
 
 /* by whether they are doubles, by instruction set, by order; NULL: left to the next kernel */
-static const body tasks[2][2][RL_P_ORDERS] = {
-    {{TASKS_OF(_avx2), POWER_OF(distance_tasks, _avx2)},
-     {TASKS_OF(_avx512), POWER_OF(distance_tasks, _avx512)}},
-    {{TASKS_OF(_avx2_f64)}, {TASKS_OF(_avx512_f64)}},
-};
-static const body rows[2][2][RL_P_ORDERS] = {
-    {{OF(slope_rows, _avx2), POWER_OF(slope_rows, _avx2)},
-     {OF(slope_rows, _avx512), POWER_OF(slope_rows, _avx512)}},
-    {{OF(slope_rows, _avx2_f64)}, {OF(slope_rows, _avx512_f64)}},
-};
+static const body tasks[2][RL_ISA_END][RL_P_ORDERS] = {{RL_EACH_ISA(TASKS, )},
+                                                       {RL_EACH_ISA(TASKS_OF_DOUBLES, )}};
+static const body rows[2][RL_ISA_END][RL_P_ORDERS] = {{RL_EACH_ISA(ROWS, )},
+                                                      {RL_EACH_ISA(ROWS_OF_DOUBLES, )}};
+static const int64_t columns_of[] = ISA_TABLE(DISTANCE_COLUMNS); /* floats of a panel */
 
-static body body_of(const rl_call *k, const body table[2][2][RL_P_ORDERS], const rl_distances *d) {
+static body body_of(const rl_call *k, const body table[2][RL_ISA_END][RL_P_ORDERS], const rl_distances *d) {
     const int dtype = d->first->dtype;
-    if (!(k->svc->isa & RL_ISA_AVX2) || (dtype != RL_F32 && dtype != RL_F64)) return NULL;
-    return table[dtype == RL_F64][(k->svc->isa & RL_ISA_AVX512) != 0][d->order];
+    if (dtype != RL_F32 && dtype != RL_F64) return NULL;
+    return table[dtype == RL_F64][k->svc->isa][d->order];
 }
 
 RL_CHOOSER
 static rl_status forward(rl_call *k, rl_distances d) {
     const body run = body_of(k, tasks, &d);
-    const int64_t item = rl_itemsize(d.first->dtype),
-                  columns = (k->svc->isa & RL_ISA_AVX512 ? 128 : 64) / item;
+    const int64_t item = rl_itemsize(d.first->dtype), columns = columns_of[k->svc->isa] * 4 / item;
     distance_job s = {.d = d};
     if (!run) return RL_UNSUPPORTED;
     if (d.result->numel == 0) return RL_OK;
@@ -92,13 +73,6 @@ static rl_status backward(rl_call *k, rl_distances d) {
     k->svc->parallel(k, d.batches * d.rows, one * (double)d.others, run, &s);
     return RL_OK;
 }
-#else
-static rl_status forward(rl_call *k, rl_distances d) {
-    (void)k, (void)d;
-    return RL_UNSUPPORTED;
-}
-#define backward forward
-#endif
 
 RL_KERNEL(simd_cdist) {
     return forward(k, rl_distances_of(k, 0, false, k->n_arg > 2 ? rl_num(k, 2) : 2));

@@ -2,7 +2,6 @@
 #include "elementwise.h"
 #include "kernels/shared/strided_iterator.h"
 
-#ifdef RL_SIMD_X86
 typedef struct {
     const simd_elementwise_op *op;
     simd_inner_loop loop;
@@ -119,8 +118,8 @@ static bool map_begin(const rl_call *k, map_job *j, const rl_view *const *operan
                       const double *numbers, char *read, map_room *blocks) {
     const simd_elementwise_op *op = j->op;
     const int dtype = operand[op->masked]->dtype, compute = compute_dtype(op, dtype);
-    if (!(k->svc->isa & RL_ISA_AVX2) || compute >= SIMD_DTYPES) return false;
-    j->loop = op->loop[(k->svc->isa & RL_ISA_AVX512) != 0][compute];
+    if (!k->svc->isa || compute >= SIMD_DTYPES) return false;
+    j->loop = op->loop[k->svc->isa][compute];
     j->numbers = read;
     if (!j->loop || !numbers_read(compute, numbers, read)) return false;
     for (int i = 1; i <= op->operands; i++) {
@@ -177,19 +176,9 @@ rl_status simd_map_views(rl_call *k, const simd_elementwise_op *op, const rl_vie
 }
 
 /* ---- what a line answers, added up ---- */
-#define SIMD_BITS 256
-#include "isa.h"
-#include "elementwise_total_impl.inc"
-#define SIMD_DOUBLE
-#include "isa.h"
-#include "elementwise_total_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#include "elementwise_total_impl.inc"
-#undef SIMD_DOUBLE
-#include "isa.h"
-#include "elementwise_total_impl.inc"
+#define ISA_IMPL "elementwise_total_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 static double total_loop(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     const map_job *j = ctx;
@@ -208,15 +197,15 @@ static double total_loop(char *const *p, const int64_t *step, int64_t n, const v
 RL_CHOOSER
 rl_status simd_map_total(rl_call *k, const simd_elementwise_op *op, const rl_view *const *operand,
                          const double *numbers, simd_total *total) {
-    static double (*const totals[2][2])(const void *, int64_t) = {
-        {block_total_avx2, block_total_avx512}, {block_total_avx2_f64, block_total_avx512_f64}};
+    static double (*const totals[2][RL_ISA_END])(const void *, int64_t) = {ISA_TABLE(block_total),
+                                                                           ISA_TABLE_F64(block_total)};
     _Alignas(64) map_room blocks[SIMD_OPERANDS];
     char read[SIMD_NUMBERS * 8];
     rl_iter w;
     map_job j = {.op = op};
     rl_iter_over(&w, operand[0], operand[op->operands > 1]);
     if (!map_begin(k, &j, operand, w.numel, numbers, read, blocks)) return RL_UNSUPPORTED;
-    j.total = totals[operand[0]->dtype == RL_F64][(k->svc->isa & RL_ISA_AVX512) != 0];
+    j.total = totals[operand[0]->dtype == RL_F64][k->svc->isa];
     map_add(&j, &w, operand);
     rl_iter_sort(&w, 1);
     rl_iter_merge(&w);
@@ -250,7 +239,7 @@ static bool near_run(rl_call *k, const simd_elementwise_op *op, const rl_view *c
     near_job j = {.loop = NULL, .numbers = NULL, .operands = op->operands};
     _Alignas(8) char read[SIMD_NUMBERS * 8];
     if (dtype >= SIMD_DTYPES || out->dtype != (op->answer == SIMD_TRUTH ? RL_BOOL : dtype)) return false;
-    j.loop = op->loop[(k->svc->isa & RL_ISA_AVX512) != 0][dtype];
+    j.loop = op->loop[k->svc->isa][dtype];
     if (!j.loop || !rl_is_contiguous(out) || !numbers_read(dtype, numbers, read)) return false;
     for (int i = 0; i < j.operands; i++) {
         const rl_view *v = operand[i];
@@ -267,9 +256,8 @@ static bool near_run(rl_call *k, const simd_elementwise_op *op, const rl_view *c
 RL_CHOOSER
 rl_status simd_map(rl_call *k, const simd_elementwise_op *op, const double *numbers) {
     const rl_view *operand[SIMD_OPERANDS];
-    if (!(k->svc->isa & RL_ISA_AVX2)) return RL_UNSUPPORTED;
+    if (!k->svc->isa) return RL_UNSUPPORTED;
     for (int i = 0; i < op->operands; i++) operand[i] = rl_tensor_arg(k, i);
     if (RL_LIKELY(near_run(k, op, operand, numbers))) return RL_OK;
     return simd_map_views(k, op, operand, numbers);
 }
-#endif

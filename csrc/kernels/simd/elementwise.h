@@ -33,7 +33,7 @@ typedef struct {
     bool masked; /* the first operand is bool, the others are only moved: strips by the integer of their size
                   */
     double ns;
-    simd_inner_loop loop[2][SIMD_DTYPES]; /* for AVX2 and AVX-512, by dtype */
+    simd_inner_loop loop[RL_ISA_END][SIMD_DTYPES];
 } simd_elementwise_op;
 
 /* out[0] = op(arguments 0, 1, ...). Refuses dtypes that the op is not for. */

@@ -1,12 +1,12 @@
-/* Compiles the elementwise ops of a family (Note [Elementwise ops]) and makes its kernels. A file says what
- * it needs:
+/* Compiles the elementwise ops of a family (Note [Elementwise ops]) and makes its kernels. A file says what it
+ * needs:
  *
- *   #define V_FUNCTIONS "kernels/simd/vmath/math_impl.inc"      functions of vectors that the ops use; or
- *   nothing #define V_EITHER    "kernels/simd/vmath/remainder_impl.inc"      ... of vectors of doubles as
- *   well;
- * or nothing #define V_OPS     "math_ops.h" #include "elementwise_compile.h" */
+ *   #define V_FUNCTIONS "kernels/simd/vmath/math_impl.inc"      functions of vectors of floats that ops use, or none
+ *   #define V_EITHER    "kernels/simd/vmath/remainder_impl.inc" ... of doubles, too
+ *   #define V_OPS       "math_ops.h"
+ *   #include "elementwise_compile.h"
+ */
 #include "elementwise.h"
-#ifdef RL_SIMD_X86
 
 /* ---- the lines as strips: once for each width, of floats and of doubles ---- */
 #define V_ONE(...)         __VA_ARGS__
@@ -80,76 +80,27 @@
 
 /* of uint8 a < 0 is false, as it should */
 #pragma GCC diagnostic ignored "-Wtype-limits"
-#define V_FLOAT32(name, ns, count, answer, numbers, f) V_LOOP(name, count, answer, f)
-#define V_FLOATS(name, ns, count, answer, numbers, f)  V_LOOP(name, count, answer, f)
-#define V_NUMBERS(name, ns, count, answer, numbers, f, whole)                                                \
-    V_LOOP(name, count, answer, f) V_INT_LOOPS(name, count, answer, whole)
-#define V_INTEGRAL(name, ns, count, answer, numbers, whole, truth)                                           \
-    V_INT_LOOPS(name, count, answer, whole) V_BOOL_LOOP(name, count, answer, truth)
-#define V_EVERY(name, ns, count, answer, numbers, f, whole, truth)                                           \
-    V_NUMBERS(name, ns, count, answer, numbers, f, whole) V_BOOL_LOOP(name, count, answer, truth)
-/* a line without a kernel of its own: of one that takes several, or finds its numbers otherwise */
-#define V_PART(list, name, ns, count, answer, ...) V_##list(name, ns, count, answer, (), __VA_ARGS__)
-#define V_INFINITY                                 ((V_ELEMENT)__builtin_inf())
-#define SIMD_BITS                                  256
-#include "isa.h"
-#ifdef V_FUNCTIONS
-#include V_FUNCTIONS
-#endif
-#ifdef V_EITHER
-#include V_EITHER
-#endif
-#include V_OPS
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#ifdef V_FUNCTIONS
-#include V_FUNCTIONS
-#endif
-#ifdef V_EITHER
-#include V_EITHER
-#endif
-#include V_OPS
-
-#undef V_FLOAT32
-#undef V_NUMBERS
-#undef V_INTEGRAL
-#undef V_EVERY
-#define V_FLOAT32(...)
-#define V_INTEGRAL(...)
-#define V_NUMBERS(name, ns, count, answer, numbers, f, ...) V_LOOP(name, count, answer, f)
-#define V_EVERY(name, ns, count, answer, numbers, f, ...)   V_LOOP(name, count, answer, f)
-#define SIMD_DOUBLE
-#include "isa.h"
-#ifdef V_EITHER
-#include V_EITHER
-#endif
-#include V_OPS
-#undef SIMD_BITS
-#define SIMD_BITS 256
-#include "isa.h"
-#ifdef V_EITHER
-#include V_EITHER
-#endif
-#include V_OPS
-#undef SIMD_DOUBLE
+#define V_INFINITY ((V_ELEMENT)__builtin_inf())
+#define ISA_IMPL   "elementwise_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 /* ---- the lines as kernels ---- */
-#define V_TABLE_FLOAT32(name, isa) [RL_F32] = op_##name##isa,
-#define V_TABLE_FLOATS(name, isa)  V_TABLE_FLOAT32(name, isa)[RL_F64] = op_##name##isa##_f64,
+#define V_TABLE_FLOAT32(name, isa) [RL_F32] = op_##name##_##isa,
+#define V_TABLE_FLOATS(name, isa)  V_TABLE_FLOAT32(name, isa)[RL_F64] = op_##name##_##isa##_f64,
 #define V_TABLE_INTS(name, isa)                                                                              \
-    [RL_U8] = op_##name##_U8##isa, [RL_I8] = op_##name##_I8##isa, [RL_I16] = op_##name##_I16##isa,           \
-    [RL_I32] = op_##name##_I32##isa, [RL_I64] = op_##name##_I64##isa,
-#define V_TABLE_NUMBERS(name, isa)  V_TABLE_FLOATS(name, isa) V_TABLE_INTS(name, isa)
-#define V_TABLE_BOOL(name, isa)     [RL_BOOL] = op_##name##_BOOL##isa,
-#define V_TABLE_INTEGRAL(name, isa) V_TABLE_INTS(name, isa) V_TABLE_BOOL(name, isa)
-#define V_TABLE_EVERY(name, isa)    V_TABLE_NUMBERS(name, isa) V_TABLE_BOOL(name, isa)
+    [RL_U8] = op_##name##_U8_##isa, [RL_I8] = op_##name##_I8_##isa, [RL_I16] = op_##name##_I16_##isa,        \
+    [RL_I32] = op_##name##_I32_##isa, [RL_I64] = op_##name##_I64_##isa,
+#define V_TABLE_NUMBERS(name, isa)           V_TABLE_FLOATS(name, isa) V_TABLE_INTS(name, isa)
+#define V_TABLE_BOOL(name, isa)              [RL_BOOL] = op_##name##_BOOL_##isa,
+#define V_TABLE_INTEGRAL(name, isa)          V_TABLE_INTS(name, isa) V_TABLE_BOOL(name, isa)
+#define V_TABLE_EVERY(name, isa)             V_TABLE_NUMBERS(name, isa) V_TABLE_BOOL(name, isa)
+#define V_TABLE(isa, torch, has, list, name) [RL_ISA_##isa] = {V_TABLE_##list(name, isa)},
 #define V_OP(name, ns_, count, answer_, list)                                                                \
-    static const simd_elementwise_op op_##name = {                                                           \
-        .operands = count,                                                                                   \
-        .answer = SIMD_##answer_,                                                                            \
-        .ns = ns_,                                                                                           \
-        .loop = {{V_TABLE_##list(name, _avx2)}, {V_TABLE_##list(name, _avx512)}}};
+    static const simd_elementwise_op op_##name = {.operands = count,                                         \
+                                                  .answer = SIMD_##answer_,                                  \
+                                                  .ns = ns_,                                                 \
+                                                  .loop = {RL_EACH_ISA(V_TABLE, list, name)}};
 #define V_KERNEL(list, name, ns, count, answer, numbers)                                                     \
     V_OP(name, ns, count, answer, list)                                                                      \
     RL_KERNEL(simd_##name) {                                                                                 \
@@ -157,20 +108,6 @@
         return simd_map(k, &op_##name, read);                                                                \
     }
 #define V_PARTIAL(list, name, ns, count, answer, ...) V_OP(name, ns, count, answer, list)
-#else
-#define V_PARTIAL(...)
-#define V_KERNEL(list, name, ns, count, answer, numbers)                                                     \
-    RL_KERNEL(simd_##name) {                                                                                 \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-#endif
-#undef V_FLOAT32
-#undef V_FLOATS
-#undef V_NUMBERS
-#undef V_INTEGRAL
-#undef V_EVERY
-#undef V_PART
 #define V_FLOAT32(name, ns, count, answer, numbers, ...)  V_KERNEL(FLOAT32, name, ns, count, answer, numbers)
 #define V_FLOATS(name, ns, count, answer, numbers, ...)   V_KERNEL(FLOATS, name, ns, count, answer, numbers)
 #define V_NUMBERS(name, ns, count, answer, numbers, ...)  V_KERNEL(NUMBERS, name, ns, count, answer, numbers)

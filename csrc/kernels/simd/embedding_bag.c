@@ -16,37 +16,18 @@ typedef struct {
 } bag_job;
 enum { BAG_VECTORS = 4, AHEAD = 12 };
 
-#define SIMD_BITS 256
-#include "isa.h"
-#ifdef RL_SIMD_X86
-#include "embedding_bag_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#include "embedding_bag_impl.inc"
-#undef SIMD_BITS
-#define SIMD_DOUBLE
-#define SIMD_BITS 256
-#include "isa.h"
-#include "embedding_bag_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#include "embedding_bag_impl.inc"
+#define ISA_IMPL "embedding_bag_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 typedef void (*body)(void *, int64_t, int64_t, int);
-#define OF(name)                                                                                             \
-    {                                                                                                        \
-        {name##_avx2, name##_avx512}, {                                                                      \
-            name##_avx2_f64, name##_avx512_f64                                                               \
-        }                                                                                                    \
-    }
-static const body joins[2][2] = OF(bag_join), adds[2][2] = OF(bag_add), dots[2][2] = OF(bag_dot);
+static const body joins[2][RL_ISA_END] = {ISA_TABLE(bag_join), ISA_TABLE_F64(bag_join)},
+                  adds[2][RL_ISA_END] = {ISA_TABLE(bag_add), ISA_TABLE_F64(bag_add)},
+                  dots[2][RL_ISA_END] = {ISA_TABLE(bag_dot), ISA_TABLE_F64(bag_dot)};
 
 /* The text for a dtype and this machine; NULL: left to the next kernel. */
-static body body_of(const rl_call *k, const body table[2][2], int dtype) {
-    if (!(k->svc->isa & RL_ISA_AVX2)) return NULL;
-    return table[dtype == RL_F64][(k->svc->isa & RL_ISA_AVX512) != 0];
+static body body_of(const rl_call *k, const body table[2][RL_ISA_END], int dtype) {
+    return table[dtype == RL_F64][k->svc->isa];
 }
 static bool is_runs(const rl_view *v) {
     return v->strides[1] == 1 || v->shape[1] <= 1;
@@ -97,17 +78,3 @@ RL_KERNEL(simd_embedding_bag_weights_back) {
     k->svc->parallel(k, j.bags.bags, rows_of(&j.bags) * (2 + 0.1 * (double)j.bags.width), run, &j);
     return RL_OK;
 }
-#else
-RL_KERNEL(simd_embedding_bag) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_embedding_bag_back) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_embedding_bag_weights_back) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif

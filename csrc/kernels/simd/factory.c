@@ -2,32 +2,17 @@
 #include "common.h"
 #include "kernels/shared/strided_iterator.h"
 #include "cast_copy.h"
+#include "transpose.h"
 
 /* Transposed copies between views of one dtype: rows of one side are columns of the other. */
-#ifdef RL_SIMD_X86
 /* Note [Transposed copies]
  *
- *     to    [ row ][ col ]   columns side by side      a block of ROWS x COLS elements is what a thread
- * takes, from  [ row ][ col ]   rows side by side         tiles of N x N go through registers
- *
- * N rows of vectors are interleaved log2 N times: row i with row i + N / 2, which then are rows 2 i and
- * 2 i + 1. After that rows are columns. */
+ *     to    [ row ][ col ]   columns side by side      a thread takes a block of ROWS x COLS elements,
+ *     from  [ row ][ col ]   rows side by side         of which tiles of N x N go through registers */
 typedef void (*transpose_block)(char *to, int64_t row, const char *from, int64_t col, int64_t rows,
                                 int64_t cols);
 
-#define TURN(bits, N, rounds, low, high)                                                                     \
-    static inline void tile_##bits(char *to, int64_t row, const char *from, int64_t col) {                   \
-        __m128i a[N], b[N];                                                                                  \
-        V_UNROLL for (int i = 0; i < N; i++) a[i] = _mm_loadu_si128((const __m128i *)(from + i * col));      \
-        V_UNROLL for (int round = 0; round < rounds; round++) {                                              \
-            V_UNROLL for (int i = 0; i < N / 2; i++) {                                                       \
-                b[2 * i] = low(a[i], a[i + N / 2]);                                                          \
-                b[2 * i + 1] = high(a[i], a[i + N / 2]);                                                     \
-            }                                                                                                \
-            V_UNROLL for (int i = 0; i < N; i++) a[i] = b[i];                                                \
-        }                                                                                                    \
-        V_UNROLL for (int i = 0; i < N; i++) _mm_storeu_si128((__m128i *)(to + i * row), a[i]);              \
-    }                                                                                                        \
+#define TRANSPOSE(bits, N)                                                                                   \
     static void loose_##bits(char *to, int64_t row, const char *from, int64_t col, int64_t rows,             \
                              int64_t cols) {                                                                 \
         typedef uint##bits##_t T;                                                                            \
@@ -38,15 +23,16 @@ typedef void (*transpose_block)(char *to, int64_t row, const char *from, int64_t
                                  int64_t cols) {                                                             \
         const int64_t item = bits / 8, whole = cols / N * N;                                                 \
         for (; rows >= N; rows -= N, to += N * row, from += N * item) {                                      \
-            for (int64_t c = 0; c < whole; c += N) tile_##bits(to + c * item, row, from + c * col, col);     \
+            for (int64_t c = 0; c < whole; c += N)                                                           \
+                simd_transpose_tile_##bits(to + c * item, row, from + c * col, col);                         \
             loose_##bits(to + whole * item, row, from + whole * col, col, N, cols - whole);                  \
         }                                                                                                    \
         loose_##bits(to, row, from, col, rows, cols);                                                        \
     }
-TURN(8, 16, 4, _mm_unpacklo_epi8, _mm_unpackhi_epi8)
-TURN(16, 8, 3, _mm_unpacklo_epi16, _mm_unpackhi_epi16)
-TURN(32, 4, 2, _mm_unpacklo_epi32, _mm_unpackhi_epi32)
-TURN(64, 2, 1, _mm_unpacklo_epi64, _mm_unpackhi_epi64)
+TRANSPOSE(8, 16)
+TRANSPOSE(16, 8)
+TRANSPOSE(32, 4)
+TRANSPOSE(64, 2)
 
 enum { ROWS = 64, COLS = 256 };
 typedef struct {
@@ -76,7 +62,7 @@ static rl_status transposed_copy(rl_call *k, const rl_view *to, const rl_view *f
         [1] = transpose_8, [2] = transpose_16, [4] = transpose_32, [8] = transpose_64};
     transpose_job j = {.item = rl_itemsize(to->dtype)};
     rl_iter *w = &j.planes;
-    if (!(k->svc->isa & RL_ISA_AVX2) || to->dtype != from->dtype || j.item > 8 || to->numel == 0 ||
+    if (!k->svc->isa || to->dtype != from->dtype || j.item > 8 || to->numel == 0 ||
         rl_is_contiguous(from))
         return RL_UNSUPPORTED;
     rl_iter_begin(w, to, RL_WRITE);
@@ -102,19 +88,8 @@ RL_KERNEL(simd_transpose_copy) {
 RL_KERNEL(simd_transpose_clone) {
     return transposed_copy(k, k->out[0], k->arg[0].u.t);
 }
-#else
-RL_KERNEL(simd_transpose_copy) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_transpose_clone) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif
 
 /* ---- copies from one dtype to another: Note [Cast copies] in kernels/simd/cast_copy.h ---- */
-#ifdef RL_SIMD_X86
 
 static void convert_loop(char *const *p, const int64_t *step, int64_t n, const void *cast_copy) {
     simd_cast_copy_run(cast_copy, p[0], step[0], p[1], step[1], n);
@@ -122,7 +97,7 @@ static void convert_loop(char *const *p, const int64_t *step, int64_t n, const v
 
 RL_CHOOSER
 static rl_status convert_run(rl_call *k, const rl_view *to, const rl_view *from) {
-    if (!(k->svc->isa & RL_ISA_AVX2) || to->dtype == from->dtype || rl_is_converted(to->dtype) ||
+    if (!k->svc->isa || to->dtype == from->dtype || rl_is_converted(to->dtype) ||
         rl_is_converted(from->dtype))
         return RL_UNSUPPORTED;
     const simd_cast_copy cast_copy = simd_cast_copy_between(k, to->dtype, from->dtype);
@@ -141,13 +116,3 @@ RL_KERNEL(simd_convert_copy) {
 RL_KERNEL(simd_convert_clone) {
     return convert_run(k, k->out[0], k->arg[0].u.t);
 }
-#else
-RL_KERNEL(simd_convert_copy) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_convert_clone) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif

@@ -1,6 +1,5 @@
 /* Halves to floats and back, by several threads. */
 #include "floats.h"
-#ifdef RL_SIMD_X86
 #include "kernels/shared/strided_iterator.h"
 
 static const double CAST_NS = 0.3; /* a number */
@@ -74,4 +73,3 @@ simd_half_rows simd_half_rows_begin(const rl_call *k, const rl_view *v, int mode
     return (simd_half_rows){rl_data(v, mode), (int)rl_itemsize(v->dtype),
                             simd_cast_copy_between(k, reads ? RL_F32 : v->dtype, reads ? v->dtype : RL_F32)};
 }
-#endif

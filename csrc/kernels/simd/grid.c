@@ -26,23 +26,17 @@ typedef struct {
 } grid_slopes;
 
 /* Sampling at the places of a grid, of contiguous float32: blocks of places, found once for all channels. */
-#ifdef RL_SIMD_X86
 #define GRID_TARGET     V_TARGET
 #define GRID_REAL       double
 #define GRID_NAME(f)    V_NAME(f)
 #define GRID_ROUNDED(x) ((void)g, (double)(float)(x))
 #define GRID_FUSED      true
-#define SIMD_BITS       256
-#include "isa.h"
-#include "grid_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#include "grid_impl.inc"
+#define ISA_IMPL "grid_impl.inc"
+#include "kernels/simd/foreach_isa.h"
 
 static bool grid_begin(const rl_call *k, grid_job *job, const rl_view *picture, int grid, int arg) {
     const rl_view *places = rl_in(k, grid);
-    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_is_plain(places) || !rl_is_plain(k->out[0]) ||
+    if (!k->svc->isa || !rl_is_plain(places) || !rl_is_plain(k->out[0]) ||
         !k->out[0]->numel || !picture->numel || !places->numel || picture->dtype != RL_F32)
         return false;
     job->g = rl_grid_read(k, picture, arg);
@@ -61,7 +55,8 @@ static bool grid_begin(const rl_call *k, grid_job *job, const rl_view *picture, 
 
 static const double PLACE_NS = 60, TAP_NS = 0.5; /* to find a place; to fetch an element */
 
-static void grid_run(rl_call *k, const grid_job *job, void (*body)(void *, int64_t, int64_t, int)) {
+typedef void (*grid_body)(void *, int64_t, int64_t, int);
+static void grid_run(rl_call *k, const grid_job *job, grid_body body) {
     const double taps = job->g.mode == GRID_NEAREST ? 1 : job->g.mode == GRID_BICUBIC ? 16 : 1 << job->g.dims;
     const double ns = PLACE_NS + TAP_NS * taps * (double)job->channels;
     const int64_t n = rl_tensor_arg(k, 0)->shape[0];
@@ -72,12 +67,12 @@ static void grid_run(rl_call *k, const grid_job *job, void (*body)(void *, int64
 RL_CHOOSER
 RL_KERNEL(simd_grid_sampler) {
     const rl_view *x = rl_in(k, 0);
-    const bool wide = k->svc->isa & RL_ISA_AVX512;
     grid_job job = {.channels = 0};
     if (!grid_begin(k, &job, x, 1, 2)) return RL_UNSUPPORTED;
     job.picture = rl_plain_input(k, x);
     if (!job.picture) return RL_FAIL;
-    grid_run(k, &job, wide ? grid_samples_avx512 : grid_samples_avx2);
+    static const grid_body samples[] = ISA_TABLE(grid_samples);
+    grid_run(k, &job, samples[k->svc->isa]);
     return RL_OK;
 }
 
@@ -87,28 +82,19 @@ RL_KERNEL(simd_grid_sampler_input) { /* (grad_output, grid, input_size, ...) */
     job.grad = rl_plain_input(k, rl_in(k, 0));
     if (!job.grad) return RL_FAIL;
     job.blocks = simd_ceil_div(job.channels, GRID_CHANNELS);
-    grid_run(k, &job, k->svc->isa & RL_ISA_AVX512 ? grid_spread_avx512 : grid_spread_avx2);
+    static const grid_body spread[] = ISA_TABLE(grid_spread);
+    grid_run(k, &job, spread[k->svc->isa]);
     return RL_OK;
 }
 
 RL_KERNEL(simd_grid_sampler_grid) { /* (grad_output, input, grid, ...) */
     const rl_view *x = rl_in(k, 1);
-    const bool wide = k->svc->isa & RL_ISA_AVX512;
     grid_job job = {.channels = 0};
     if (!grid_begin(k, &job, x, 2, 3)) return RL_UNSUPPORTED;
     job.picture = rl_plain_input(k, x);
     job.grad = rl_plain_input(k, rl_in(k, 0));
     if (!job.picture || !job.grad) return RL_FAIL;
-    grid_run(k, &job, wide ? grid_places_avx512 : grid_places_avx2);
+    static const grid_body places[] = ISA_TABLE(grid_places);
+    grid_run(k, &job, places[k->svc->isa]);
     return RL_OK;
 }
-#else
-#define ABSENT(name)                                                                                         \
-    RL_KERNEL(name) {                                                                                        \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-ABSENT(simd_grid_sampler)
-ABSENT(simd_grid_sampler_input)
-ABSENT(simd_grid_sampler_grid)
-#endif

@@ -1,81 +1,60 @@
-/* One vocabulary for the vector widths. A file that holds a kernel's text (softmax_rows_impl.inc) is included
- * for each of them, after this header:
+/* One vocabulary for all instruction sets. foreach_isa.h compiles a kernel's text (softmax_impl.inc) with each of
+ * them; it gives functions named V_NAME(f), which is f_avx2 for floats and f_avx2_f64 for doubles, where V_IS_DOUBLE
+ * is defined. The compiler's flags stay those of the whole extension: V_TARGET enables the instructions for one
+ * function.
  *
- *   #define SIMD_BITS 256               #define SIMD_BITS 512
- *   #include "isa.h"                    #include "isa.h"
- *   #include "softmax_rows_impl.inc"      #include "softmax_rows_impl.inc"
- *
- * and gives functions named V_NAME(f): f_avx2 and f_avx512. With SIMD_DOUBLE defined, too, the words mean
- * doubles and the names are f_avx2_f64 and f_avx512_f64. The compiler flags stay those of the whole
- * extension: V_TARGET enables the instructions for one function, the call's svc->isa picks it.
- *
- *   VF, VM           a vector of V_WIDTH elements (V_ELEMENT), a mask
- *   VI, VD           beside floats: as many int32, their bits; half as many doubles
- *   v_fma(a, b, c)   a * b + c; v_fms: a * b - c; v_fnma: c - a * b
- *   v_max, v_min     answer with b where one is NaN
+ *   VF, VM             a vector of V_WIDTH elements (V_ELEMENT), V_BYTES long; a mask
+ *   VI, VD             as many integers of that size, which are their bits; beside floats: half as many doubles
+ *   V_REGISTERS        vectors that a CPU holds: what a tile of sums may have
+ *   v_fma(a, b, c)     a * b + c; v_fms: a * b - c; v_fnma: c - a * b; rounded once
+ *   v_max, v_min       answer with b where one is NaN
  *   v_select(m, a, b)  a where m is set, else b
- *   v_scale(x, n)    x * 2^n, rounded once; v_rcp(x): 1 / x to 14 bits
- *   v_tail(n)        a mask of the first n lanes, for v_load_tail and v_store_tail, which touch no others
- *   v_permute(x, i)   lane i[0] of x, lane i[1] ...; v_permute2(a, b, i): the lanes of b follow those of a;
- *                    v_gather(p, i): p[i[0]], p[i[1]] ...
- *   v_low, v_high    half of the floats, as doubles; v_join puts such halves together; vd_ words work on them
+ *   v_mask_bits(m)     an integer whose bit i is lane i of the mask
+ *   v_tail(n)          a mask of the first n lanes, for v_load_tail and v_store_tail, which touch no others
+ *   v_store_bool(p, m) a byte for each lane, 0 or 1
+ *   v_gather(p, i)     p[i[0]], p[i[1]] ...; i: int32
+ *   v_pick_even(a, b)  lanes 0, 2, 4 ... of a, then of b, but in an order that v_in_order repairs; v_pick_odd: 1, 3 ...
+ *   v_weave_low(a, b)  the first half of a[0], b[0], a[1], b[1] ..., v_weave_high the second; a and b have gone
+ *                      through v_in_order
+ *   v_lanes_sum(x)     of all lanes; v_lanes_max(x), unless a NaN is among them
+ *   vi_set, vi_add ... integers; vi_right: the sign moves in; vi_right_zeros: zeros do (of doubles only)
  *
- * Another instruction set needs a file like isa_avx2.h. */
+ * Of floats only:
+ *   v_scale(x, n)      x * 2^n, rounded once; v_rcp(x): 1 / x to 14 bits or more
+ *   v_low, v_high      half of the floats, as doubles; v_join puts such halves together; vd_ words work on them
+ *   v_load_wide(p)     half as many floats as doubles; v_store_narrow(p, x): doubles as floats
+ *   v_permute(x, i)    lane i[0] of x, lane i[1] ...; v_permute2(a, b, i): the lanes of b follow those of a
+ *   v_sums(a, b, c, d) the sums of the lanes of each, as a simd_four
+ *
+ * Of doubles only:
+ *   v_swap(x, n)       lane i is lane i ^ n of x, n = 1, 2, 4 ...
+ *   v_move_up(x, n, y) the lanes of x move up by n = 1, 2, 4 ..., and lanes of y move in
+ *   v_first, v_last    the first lane, as a number; the last one, in all lanes
+ *
+ * isa_<name>.h defines the words by their names for floats and doubles, and in ISA_ macros what else is told apart
+ * here. */
 #include "common.h"
-
-#ifdef RL_SIMD_X86
-#undef V_WIDTH
-#undef V_NAME
-#undef V_TARGET
-#undef V_ELEMENT
-#undef VF
-#undef VI
-#undef VM
-#undef VD
-#undef V_DOUBLE
-
-#if SIMD_BITS == 256
-#define V_TARGET    __attribute__((target("avx2,fma,f16c")))
-#define VI          __m256i
-#define VD          __m256d
-#define V_DOUBLE(f) f##_avx2_f64
-#ifdef SIMD_DOUBLE
-#define V_WIDTH   4
-#define V_ELEMENT double
-#define V_NAME(f) f##_avx2_f64
-#define VF        __m256d
-#define VM        __m256d
-#else
-#define V_WIDTH   8
-#define V_ELEMENT float
-#define V_NAME(f) f##_avx2
-#define VF        __m256
-#define VM        __m256
-#endif
-#else
-#define V_TARGET    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
-#define VI          __m512i
-#define VD          __m512d
-#define V_DOUBLE(f) f##_avx512_f64
-#ifdef SIMD_DOUBLE
-#define V_WIDTH   8
-#define V_ELEMENT double
-#define V_NAME(f) f##_avx512_f64
-#define VF        __m512d
-#define VM        __mmask8
-#else
-#define V_WIDTH   16
-#define V_ELEMENT float
-#define V_NAME(f) f##_avx512
-#define VF        __m512
-#define VM        __mmask16
-#endif
-#endif
+#undef ISA_NAME
+#undef ISA_NAME_F64
+#undef ISA_TARGET
+#undef ISA_BYTES
+#undef ISA_REGISTERS
+#undef ISA_F32
+#undef ISA_F32_MASK
+#undef ISA_I32
+#undef ISA_F64
+#undef ISA_F64_MASK
+#undef ISA_I64
+#include ISA_LINE(ISA_HEADER)
 
 #ifndef RL_KERNELS_SIMD_ISA_WORDS
 #define RL_KERNELS_SIMD_ISA_WORDS
-#include "isa_avx2.h"
-#include "isa_avx512.h"
+#define V_INLINE    static inline __attribute__((always_inline)) V_TARGET
+#define V_TARGET    ISA_TARGET
+#define V_BYTES     ISA_BYTES
+#define V_REGISTERS ISA_REGISTERS
+#define V_DOUBLE(f) ISA_NAME_F64(f)
+#define VD          ISA_F64
 #define v_load(...)         V_NAME(v_load)(__VA_ARGS__)
 #define v_store(...)        V_NAME(v_store)(__VA_ARGS__)
 #define v_set(...)          V_NAME(v_set)(__VA_ARGS__)
@@ -112,10 +91,19 @@
 #define v_load_tail(...)    V_NAME(v_load_tail)(__VA_ARGS__)
 #define v_store_tail(...)   V_NAME(v_store_tail)(__VA_ARGS__)
 #define v_store_bool(...)   V_NAME(v_store_bool)(__VA_ARGS__)
-#define v_to_float(...)     V_NAME(v_to_float)(__VA_ARGS__)
 #define v_bits(...)         V_NAME(v_bits)(__VA_ARGS__)
 #define v_from_bits(...)    V_NAME(v_from_bits)(__VA_ARGS__)
+#define v_lanes_sum(...)    V_NAME(v_lanes_sum)(__VA_ARGS__)
+#define v_lanes_max(...)    V_NAME(v_lanes_max)(__VA_ARGS__)
+#define v_gather(...)       V_NAME(v_gather)(__VA_ARGS__)
+#define v_pick_even(...)    V_NAME(v_pick_even)(__VA_ARGS__)
+#define v_pick_odd(...)     V_NAME(v_pick_odd)(__VA_ARGS__)
+#define v_in_order(...)     V_NAME(v_in_order)(__VA_ARGS__)
+#define v_weave_low(...)    V_NAME(v_weave_low)(__VA_ARGS__)
+#define v_weave_high(...)   V_NAME(v_weave_high)(__VA_ARGS__)
+#define v_to_float(...)     V_NAME(v_to_float)(__VA_ARGS__)
 #define v_scale(...)        V_NAME(v_scale)(__VA_ARGS__)
+#define v_rcp(...)          V_NAME(v_rcp)(__VA_ARGS__)
 #define v_load_half(...)    V_NAME(v_load_half)(__VA_ARGS__)
 #define v_store_half(...)   V_NAME(v_store_half)(__VA_ARGS__)
 #define v_load_bfloat(...)  V_NAME(v_load_bfloat)(__VA_ARGS__)
@@ -123,10 +111,15 @@
 #define v_low(...)          V_NAME(v_low)(__VA_ARGS__)
 #define v_high(...)         V_NAME(v_high)(__VA_ARGS__)
 #define v_join(...)         V_NAME(v_join)(__VA_ARGS__)
+#define v_load_wide(...)    V_NAME(v_load_wide)(__VA_ARGS__)
+#define v_store_narrow(...) V_NAME(v_store_narrow)(__VA_ARGS__)
 #define v_permute(...)      V_NAME(v_permute)(__VA_ARGS__)
 #define v_permute2(...)     V_NAME(v_permute2)(__VA_ARGS__)
-#define v_gather(...)       V_NAME(v_gather)(__VA_ARGS__)
-#define v_rcp(...)          V_NAME(v_rcp)(__VA_ARGS__)
+#define v_sums(...)         V_NAME(v_sums)(__VA_ARGS__)
+#define v_swap(...)         V_NAME(v_swap)(__VA_ARGS__)
+#define v_move_up(...)      V_NAME(v_move_up)(__VA_ARGS__)
+#define v_first(...)        V_NAME(v_first)(__VA_ARGS__)
+#define v_last(...)         V_NAME(v_last)(__VA_ARGS__)
 #define vd_set(...)         V_DOUBLE(v_set)(__VA_ARGS__)
 #define vd_add(...)         V_DOUBLE(v_add)(__VA_ARGS__)
 #define vd_sub(...)         V_DOUBLE(v_sub)(__VA_ARGS__)
@@ -145,7 +138,40 @@
 #define vi_and(...)         V_NAME(vi_and)(__VA_ARGS__)
 #define vi_left(...)        V_NAME(vi_left)(__VA_ARGS__)
 #define vi_right(...)       V_NAME(vi_right)(__VA_ARGS__)
+#define vi_right_zeros(...) V_NAME(vi_right_zeros)(__VA_ARGS__)
 #define vi_eq(...)          V_NAME(vi_eq)(__VA_ARGS__)
 #define vi_lt(...)          V_NAME(vi_lt)(__VA_ARGS__)
 #endif
+
+#ifdef ISA_DOUBLES
+#define V_IS_DOUBLE
+#define V_NAME(f) ISA_NAME_F64(f)
+#define V_ELEMENT double
+#define V_WIDTH   (ISA_BYTES / 8)
+#define VF        ISA_F64
+#define VM        ISA_F64_MASK
+#define VI        ISA_I64
+#include ISA_IMPL
+#undef V_IS_DOUBLE
+#undef V_NAME
+#undef V_ELEMENT
+#undef V_WIDTH
+#undef VF
+#undef VM
+#undef VI
+#endif
+#ifndef ISA_NO_FLOATS
+#define V_NAME(f) ISA_NAME(f)
+#define V_ELEMENT float
+#define V_WIDTH   (ISA_BYTES / 4)
+#define VF        ISA_F32
+#define VM        ISA_F32_MASK
+#define VI        ISA_I32
+#include ISA_IMPL
+#undef V_NAME
+#undef V_ELEMENT
+#undef V_WIDTH
+#undef VF
+#undef VM
+#undef VI
 #endif

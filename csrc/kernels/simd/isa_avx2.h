@@ -1,7 +1,20 @@
 /* The vocabulary of kernels/simd/isa.h for AVX2: eight floats, or four doubles. */
+#define ISA_NAME(f)     f##_avx2
+#define ISA_NAME_F64(f) f##_avx2_f64
+#define ISA_TARGET      __attribute__((target("avx2,fma,f16c")))
+#define ISA_BYTES       32
+#define ISA_REGISTERS   16
+#define ISA_F32         __m256
+#define ISA_F32_MASK    __m256
+#define ISA_I32         __m256i
+#define ISA_F64         __m256d
+#define ISA_F64_MASK    __m256d
+#define ISA_I64         __m256i
+
 #ifndef RL_KERNELS_SIMD_ISA_AVX2_H
 #define RL_KERNELS_SIMD_ISA_AVX2_H
 #include "common.h"
+#include <immintrin.h>
 
 #define ISA static inline __attribute__((always_inline, target("avx2,fma,f16c")))
 
@@ -133,6 +146,29 @@ ISA void v_store_bool_avx2_f64(uint8_t *p, __m256d m) {
     for (int i = 0; i < 4; i++) p[i] = bits >> i & 1;
 }
 
+/* ---- doubles and their bits ---- */
+ISA __m256i v_bits_avx2_f64(__m256d x) {
+    return _mm256_castpd_si256(x);
+}
+ISA __m256d v_from_bits_avx2_f64(__m256i i) {
+    return _mm256_castsi256_pd(i);
+}
+ISA __m256i vi_set_avx2_f64(int64_t i) {
+    return _mm256_set1_epi64x(i);
+}
+ISA __m256i vi_add_avx2_f64(__m256i a, __m256i b) {
+    return _mm256_add_epi64(a, b);
+}
+ISA __m256i vi_sub_avx2_f64(__m256i a, __m256i b) {
+    return _mm256_sub_epi64(a, b);
+}
+ISA __m256i vi_left_avx2_f64(__m256i a, int by) {
+    return _mm256_slli_epi64(a, by);
+}
+ISA __m256i vi_right_zeros_avx2_f64(__m256i a, int by) {
+    return _mm256_srli_epi64(a, by);
+}
+
 /* ---- floats and their bits ---- */
 ISA __m256 v_to_float_avx2(__m256i i) {
     return _mm256_cvtepi32_ps(i);
@@ -214,6 +250,12 @@ ISA __m256d v_high_avx2(__m256 x) {
 ISA __m256 v_join_avx2(__m256d low, __m256d high) {
     return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
 }
+ISA __m256d v_load_wide_avx2(const float *p) { /* straight from memory, which spares a shuffle */
+    return _mm256_cvtps_pd(_mm_loadu_ps(p));
+}
+ISA void v_store_narrow_avx2(float *p, __m256d x) {
+    _mm_storeu_ps(p, _mm256_cvtpd_ps(x));
+}
 
 /* ---- elements of other lanes ---- */
 ISA __m256 v_permute_avx2(__m256 x, const int32_t *index) {
@@ -227,6 +269,82 @@ ISA __m256 v_permute2_avx2(__m256 a, __m256 b, const int32_t *index) {
 ISA __m256 v_gather_avx2(const float *p, const int32_t *index) {
     return _mm256_mask_i32gather_ps(_mm256_setzero_ps(), p, _mm256_loadu_si256((const __m256i *)index),
                                     _mm256_castsi256_ps(_mm256_set1_epi32(-1)), 4);
+}
+ISA __m256d v_gather_avx2_f64(const double *p, const int32_t *index) {
+    return _mm256_i32gather_pd(p, _mm_loadu_si128((const __m128i *)index), 8);
+}
+
+/* within each half of a register: a0 a2 b0 b2 | a4 a6 b4 b6 */
+ISA __m256 v_pick_even_avx2(__m256 a, __m256 b) {
+    return _mm256_shuffle_ps(a, b, 0x88);
+}
+ISA __m256 v_pick_odd_avx2(__m256 a, __m256 b) {
+    return _mm256_shuffle_ps(a, b, 0xdd);
+}
+ISA __m256 v_in_order_avx2(__m256 x) {
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8));
+}
+ISA __m256 v_weave_low_avx2(__m256 a, __m256 b) {
+    return _mm256_unpacklo_ps(a, b);
+}
+ISA __m256 v_weave_high_avx2(__m256 a, __m256 b) {
+    return _mm256_unpackhi_ps(a, b);
+}
+ISA __m256d v_pick_even_avx2_f64(__m256d a, __m256d b) {
+    return _mm256_unpacklo_pd(a, b);
+}
+ISA __m256d v_pick_odd_avx2_f64(__m256d a, __m256d b) {
+    return _mm256_unpackhi_pd(a, b);
+}
+ISA __m256d v_in_order_avx2_f64(__m256d x) {
+    return _mm256_permute4x64_pd(x, 0xd8);
+}
+ISA __m256d v_weave_low_avx2_f64(__m256d a, __m256d b) {
+    return _mm256_unpacklo_pd(a, b);
+}
+ISA __m256d v_weave_high_avx2_f64(__m256d a, __m256d b) {
+    return _mm256_unpackhi_pd(a, b);
+}
+
+/* ---- all lanes ---- */
+ISA simd_four v_sums_avx2(__m256 a, __m256 b, __m256 c, __m256 d) {
+    __m256 t = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+    return (simd_four)_mm_add_ps(_mm256_castps256_ps128(t), _mm256_extractf128_ps(t, 1));
+}
+ISA float v_lanes_sum_avx2(__m256 x) {
+    const __m256 zero = _mm256_setzero_ps();
+    return v_sums_avx2(x, zero, zero, zero)[0];
+}
+ISA float v_lanes_max_avx2(__m256 x) { /* unless a NaN is among them */
+    __m128 m = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    m = _mm_max_ps(m, _mm_movehl_ps(m, m));
+    return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
+}
+ISA double v_lanes_sum_avx2_f64(__m256d x) {
+    double lane[4], sum = 0;
+    _mm256_storeu_pd(lane, x);
+    for (int i = 0; i < 4; i++) sum += lane[i];
+    return sum;
+}
+ISA double v_lanes_max_avx2_f64(__m256d x) { /* unless a NaN is among them */
+    double lane[4], most;
+    _mm256_storeu_pd(lane, x);
+    most = lane[0];
+    for (int i = 1; i < 4; i++) most = lane[i] > most ? lane[i] : most;
+    return most;
+}
+ISA __m256d v_swap_avx2_f64(__m256d x, int distance) {
+    return distance == 2 ? _mm256_permute2f128_pd(x, x, 1) : _mm256_permute_pd(x, 5);
+}
+ISA __m256d v_move_up_avx2_f64(__m256d x, int by, __m256d in) {
+    return by == 1 ? _mm256_blend_pd(_mm256_permute4x64_pd(x, 0x90), in, 1)
+                   : _mm256_permute2f128_pd(in, x, 0x20);
+}
+ISA double v_first_avx2_f64(__m256d x) {
+    return _mm256_cvtsd_f64(x);
+}
+ISA __m256d v_last_avx2_f64(__m256d x) {
+    return _mm256_permute4x64_pd(x, 0xff);
 }
 #undef ISA
 #endif

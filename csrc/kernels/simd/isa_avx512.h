@@ -1,7 +1,20 @@
 /* The vocabulary of kernels/simd/isa.h for AVX-512: sixteen floats, or eight doubles. */
+#define ISA_NAME(f)     f##_avx512
+#define ISA_NAME_F64(f) f##_avx512_f64
+#define ISA_TARGET      __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#define ISA_BYTES       64
+#define ISA_REGISTERS   32
+#define ISA_F32         __m512
+#define ISA_F32_MASK    __mmask16
+#define ISA_I32         __m512i
+#define ISA_F64         __m512d
+#define ISA_F64_MASK    __mmask8
+#define ISA_I64         __m512i
+
 #ifndef RL_KERNELS_SIMD_ISA_AVX512_H
 #define RL_KERNELS_SIMD_ISA_AVX512_H
 #include "common.h"
+#include <immintrin.h>
 
 #define ISA                                                                                                  \
     static inline __attribute__((always_inline, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
@@ -126,6 +139,29 @@ ISA void v_store_bool_avx512_f64(uint8_t *p, __mmask8 m) {
     _mm_storel_epi64((__m128i *)p, _mm_maskz_set1_epi8(m, 1));
 }
 
+/* ---- doubles and their bits ---- */
+ISA __m512i v_bits_avx512_f64(__m512d x) {
+    return _mm512_castpd_si512(x);
+}
+ISA __m512d v_from_bits_avx512_f64(__m512i i) {
+    return _mm512_castsi512_pd(i);
+}
+ISA __m512i vi_set_avx512_f64(int64_t i) {
+    return _mm512_set1_epi64(i);
+}
+ISA __m512i vi_add_avx512_f64(__m512i a, __m512i b) {
+    return _mm512_add_epi64(a, b);
+}
+ISA __m512i vi_sub_avx512_f64(__m512i a, __m512i b) {
+    return _mm512_sub_epi64(a, b);
+}
+ISA __m512i vi_left_avx512_f64(__m512i a, int by) {
+    return _mm512_maskz_slli_epi64(0xff, a, (unsigned)by);
+}
+ISA __m512i vi_right_zeros_avx512_f64(__m512i a, int by) {
+    return _mm512_maskz_srli_epi64(0xff, a, (unsigned)by);
+}
+
 /* ---- floats and their bits ---- */
 ISA __m512 v_to_float_avx512(__m512i i) {
     return _mm512_maskz_cvtepi32_ps(0xffff, i);
@@ -205,6 +241,12 @@ ISA __m512 v_join_avx512(__m512d low, __m512d high) {
     __m512d both = _mm512_castps_pd(_mm512_castps256_ps512(_mm512_maskz_cvtpd_ps(0xff, low)));
     return _mm512_castpd_ps(_mm512_insertf64x4(both, _mm256_castps_pd(_mm512_maskz_cvtpd_ps(0xff, high)), 1));
 }
+ISA __m512d v_load_wide_avx512(const float *p) { /* straight from memory, which spares a shuffle */
+    return _mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(p));
+}
+ISA void v_store_narrow_avx512(float *p, __m512d x) {
+    _mm256_storeu_ps(p, _mm512_maskz_cvtpd_ps(0xff, x));
+}
 
 /* ---- elements of other lanes ---- */
 ISA __m512 v_permute_avx512(__m512 x, const int32_t *index) {
@@ -215,6 +257,107 @@ ISA __m512 v_permute2_avx512(__m512 a, __m512 b, const int32_t *index) {
 }
 ISA __m512 v_gather_avx512(const float *p, const int32_t *index) {
     return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), 0xffff, _mm512_loadu_si512(index), p, 4);
+}
+ISA __m512d v_gather_avx512_f64(const double *p, const int32_t *index) {
+    return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), 0xff, _mm256_loadu_si256((const __m256i *)index), p,
+                                    8);
+}
+
+/* every second lane: 0, 2, 4 ..., `first` moved in by one; the lanes of two vectors in turns, from `first` on */
+#define ISA_EVERY_2(first)                                                                                   \
+    _mm512_add_epi32(_mm512_set1_epi32(first),                                                               \
+                     _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30))
+#define ISA_TURNS(first)                                                                                     \
+    _mm512_add_epi32(_mm512_set1_epi32(first),                                                               \
+                     _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23))
+#define ISA_EVERY_2_F64(first)                                                                               \
+    _mm512_add_epi64(_mm512_set1_epi64(first), _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14))
+#define ISA_TURNS_F64(first)                                                                                 \
+    _mm512_add_epi64(_mm512_set1_epi64(first), _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11))
+ISA __m512 v_pick_even_avx512(__m512 a, __m512 b) {
+    return _mm512_permutex2var_ps(a, ISA_EVERY_2(0), b);
+}
+ISA __m512 v_pick_odd_avx512(__m512 a, __m512 b) {
+    return _mm512_permutex2var_ps(a, ISA_EVERY_2(1), b);
+}
+ISA __m512 v_in_order_avx512(__m512 x) {
+    return x;
+}
+ISA __m512 v_weave_low_avx512(__m512 a, __m512 b) {
+    return _mm512_permutex2var_ps(a, ISA_TURNS(0), b);
+}
+ISA __m512 v_weave_high_avx512(__m512 a, __m512 b) {
+    return _mm512_permutex2var_ps(a, ISA_TURNS(8), b);
+}
+ISA __m512d v_pick_even_avx512_f64(__m512d a, __m512d b) {
+    return _mm512_permutex2var_pd(a, ISA_EVERY_2_F64(0), b);
+}
+ISA __m512d v_pick_odd_avx512_f64(__m512d a, __m512d b) {
+    return _mm512_permutex2var_pd(a, ISA_EVERY_2_F64(1), b);
+}
+ISA __m512d v_in_order_avx512_f64(__m512d x) {
+    return x;
+}
+ISA __m512d v_weave_low_avx512_f64(__m512d a, __m512d b) {
+    return _mm512_permutex2var_pd(a, ISA_TURNS_F64(0), b);
+}
+ISA __m512d v_weave_high_avx512_f64(__m512d a, __m512d b) {
+    return _mm512_permutex2var_pd(a, ISA_TURNS_F64(4), b);
+}
+#undef ISA_EVERY_2
+#undef ISA_TURNS
+#undef ISA_EVERY_2_F64
+#undef ISA_TURNS_F64
+
+/* ---- all lanes ---- */
+ISA __m256 v_halves_sum_avx512(__m512 x) {
+    return _mm256_add_ps(_mm512_castps512_ps256(x),
+                         _mm256_castpd_ps(_mm512_maskz_extractf64x4_pd(0xff, _mm512_castps_pd(x), 1)));
+}
+ISA simd_four v_sums_avx512(__m512 a, __m512 b, __m512 c, __m512 d) {
+    __m256 t = _mm256_hadd_ps(_mm256_hadd_ps(v_halves_sum_avx512(a), v_halves_sum_avx512(b)),
+                              _mm256_hadd_ps(v_halves_sum_avx512(c), v_halves_sum_avx512(d)));
+    return (simd_four)_mm_add_ps(_mm256_castps256_ps128(t), _mm256_extractf128_ps(t, 1));
+}
+ISA float v_lanes_sum_avx512(__m512 x) {
+    const __m512 zero = _mm512_setzero_ps();
+    return v_sums_avx512(x, zero, zero, zero)[0];
+}
+ISA float v_lanes_max_avx512(__m512 x) { /* unless a NaN is among them */
+    __m256 half = _mm256_max_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
+    __m128 m = _mm_max_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+    m = _mm_max_ps(m, _mm_movehl_ps(m, m));
+    return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
+}
+ISA double v_lanes_sum_avx512_f64(__m512d x) {
+    double lane[8], sum = 0;
+    _mm512_storeu_pd(lane, x);
+    for (int i = 0; i < 8; i++) sum += lane[i];
+    return sum;
+}
+ISA double v_lanes_max_avx512_f64(__m512d x) { /* unless a NaN is among them */
+    double lane[8], most;
+    _mm512_storeu_pd(lane, x);
+    most = lane[0];
+    for (int i = 1; i < 8; i++) most = lane[i] > most ? lane[i] : most;
+    return most;
+}
+ISA __m512d v_swap_avx512_f64(__m512d x, int distance) {
+    return distance == 4   ? _mm512_maskz_shuffle_f64x2(0xff, x, x, 0x4e)
+           : distance == 2 ? _mm512_maskz_shuffle_f64x2(0xff, x, x, 0xb1)
+                           : _mm512_maskz_permute_pd(0xff, x, 0x55);
+}
+ISA __m512d v_move_up_avx512_f64(__m512d x, int by, __m512d in) {
+    __m512i a = _mm512_castpd_si512(x), b = _mm512_castpd_si512(in);
+    return _mm512_castsi512_pd(by == 1   ? _mm512_maskz_alignr_epi64(0xff, a, b, 7)
+                               : by == 2 ? _mm512_maskz_alignr_epi64(0xff, a, b, 6)
+                                         : _mm512_maskz_alignr_epi64(0xff, a, b, 4));
+}
+ISA double v_first_avx512_f64(__m512d x) {
+    return _mm512_cvtsd_f64(x);
+}
+ISA __m512d v_last_avx512_f64(__m512d x) {
+    return _mm512_maskz_permutexvar_pd(0xff, _mm512_set1_epi64(7), x);
 }
 #undef ISA
 #endif

@@ -1,8 +1,8 @@
 /* Norms of the orders that need no power function. */
 #include "kernels/simd/reduce/reduce.h"
-#ifdef RL_SIMD_X86
-#define FOLD_BODY "kernels/simd/linalg_norm_impl.inc"
-#include "kernels/simd/reduce/widths.inc"
+#define ISA_IMPL "kernels/simd/linalg_norm_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 FOLD_CODE(count_code, norm_count, )
 FOLD_CODE(sum_code, norm_sum, )
@@ -37,9 +37,3 @@ RL_KERNEL(simd_vector_norm) {
     if (order == __builtin_inf()) return simd_reduce(k, &max, 0);
     return order == -__builtin_inf() ? simd_reduce(k, &min, 0) : RL_UNSUPPORTED;
 }
-#else
-RL_KERNEL(simd_vector_norm) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif

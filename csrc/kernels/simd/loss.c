@@ -2,7 +2,6 @@
 #define V_FUNCTIONS "kernels/simd/vmath/math_impl.inc"
 #define V_OPS       "loss_ops.h"
 #include "elementwise_compile.h"
-#ifdef RL_SIMD_X86
 enum { NONE, MEAN };
 
 /* arguments from 0 on are the operands */
@@ -78,26 +77,3 @@ RL_KERNEL(simd_binary_cross_entropy) {
     }
     return loss_values(k, &op_binary_cross_entropy, 3, 0);
 }
-#else
-#define REFUSES(kernel)                                                                                      \
-    RL_KERNEL(simd_##kernel) {                                                                               \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-REFUSES(mse_loss)
-REFUSES(mse_loss_backward)
-REFUSES(l1_loss)
-REFUSES(l1_loss_backward)
-REFUSES(huber_loss)
-REFUSES(huber_loss_backward)
-REFUSES(smooth_l1_loss)
-REFUSES(smooth_l1_loss_backward)
-REFUSES(soft_margin_loss)
-REFUSES(soft_margin_loss_backward)
-REFUSES(kl_div)
-REFUSES(kl_div_backward)
-REFUSES(binary_cross_entropy)
-REFUSES(binary_cross_entropy_backward)
-REFUSES(binary_cross_entropy_with_logits)
-REFUSES(binary_cross_entropy_with_logits_backward)
-#endif

@@ -2,7 +2,6 @@
 #define V_FUNCTIONS "kernels/simd/vmath/math_impl.inc"
 #define V_OPS       "math_ops.h"
 #include "elementwise_compile.h"
-#ifdef RL_SIMD_X86
 #include <math.h>
 
 RL_CHOOSER
@@ -21,12 +20,3 @@ RL_KERNEL(simd_nan_to_num) {
         numbers[i] = k->arg[1 + i].tag == RL_NONE ? instead[i] : rl_num(k, 1 + i);
     return simd_map(k, &op_finite, numbers);
 }
-#else
-#define REFUSES(kernel)                                                                                      \
-    RL_KERNEL(simd_##kernel) {                                                                               \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-REFUSES(round_decimals)
-REFUSES(nan_to_num)
-#endif

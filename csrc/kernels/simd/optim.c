@@ -4,27 +4,9 @@
 #include "common.h"
 #include <string.h>
 
-#define SIMD_BITS 256
-#include "isa.h"
-#ifdef RL_SIMD_X86
-#include "kernels/shared/optim_impl.inc"
-#include "optim_rows_impl.inc"
-#define SIMD_DOUBLE
-#include "isa.h"
-
-#include "kernels/shared/optim_impl.inc"
-#include "optim_rows_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-
-#include "kernels/shared/optim_impl.inc"
-#include "optim_rows_impl.inc"
-#undef SIMD_DOUBLE
-#include "isa.h"
-
-#include "kernels/shared/optim_impl.inc"
-#include "optim_rows_impl.inc"
+#define ISA_IMPL "optim_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 static const double STEP_NS = 0.4; /* an element */
 typedef void (*step_row)(const double *numbers, void *const *lists, int64_t n);
@@ -76,10 +58,10 @@ static bool step_is_flat(const rl_call *k, const rl_step_plan *plan, const step_
 }
 
 RL_CHOOSER
-static rl_status step_lists(rl_call *k, const rl_step_plan *plan, const step_row rows[2][RL_NDTYPES]) {
-    step_job j = {.k = k, .plan = plan, .rows = rows[k->svc->isa & RL_ISA_AVX512 ? 1 : 0]};
+static rl_status step_lists(rl_call *k, const rl_step_plan *plan, const step_row rows[][RL_NDTYPES]) {
+    step_job j = {.k = k, .plan = plan, .rows = rows[k->svc->isa]};
     int64_t all = 0, *ends;
-    if (!(k->svc->isa & RL_ISA_AVX2)) return RL_UNSUPPORTED;
+    if (!k->svc->isa) return RL_UNSUPPORTED;
     for (int i = 0; i < k->arg[0].n; i++)
         if (!step_is_flat(k, plan, j.rows, i)) return RL_UNSUPPORTED;
     if (!(ends = k->svc->scratch(k, RL_COUNT(k->arg[0].n), sizeof *ends))) return RL_FAIL;
@@ -90,23 +72,16 @@ static rl_status step_lists(rl_call *k, const rl_step_plan *plan, const step_row
     return RL_OK;
 }
 
-#define STEP_ROWS(name, isa)                                                                                 \
-    {[RL_F32] = row_##name##isa,                                                                             \
-     [RL_F64] = row_##name##isa##_f64,                                                                       \
-     [RL_F16] = row_##name##_half##isa,                                                                      \
-     [RL_BF16] = row_##name##_bfloat##isa}
+#define STEP_ROWS(isa, torch, has, name)                                                                     \
+    [RL_ISA_##isa] = {[RL_F32] = row_##name##_##isa,                                                         \
+                      [RL_F64] = row_##name##_##isa##_f64,                                                   \
+                      [RL_F16] = row_##name##_half_##isa,                                                    \
+                      [RL_BF16] = row_##name##_bfloat_##isa},
 #define STEP_KERNEL(name)                                                                                    \
     RL_KERNEL(simd_##name) {                                                                                 \
-        static const step_row rows[2][RL_NDTYPES] = {STEP_ROWS(name, _avx2), STEP_ROWS(name, _avx512)};      \
+        static const step_row rows[RL_ISA_END][RL_NDTYPES] = {RL_EACH_ISA(STEP_ROWS, name)};                 \
         return step_lists(k, &rl_step_##name, rows);                                                         \
     }
-#else
-#define STEP_KERNEL(name)                                                                                    \
-    RL_KERNEL(simd_##name) {                                                                                 \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-#endif
 STEP_KERNEL(sgd)
 STEP_KERNEL(adam)
 STEP_KERNEL(adadelta)

@@ -4,19 +4,16 @@
 #include "kernels/shared/random_normal.h"
 #include <string.h>
 
-#define SIMD_BITS 256
-#include "isa.h"
-#ifdef RL_SIMD_X86
 enum { BLOCK = 16, BLOCKS = RL_NORMAL_BLOCKS };
 
-static V_TARGET void uniforms(rl_generator *g, float *to, int64_t n) {
+static ISA_LEAST void uniforms(rl_generator *g, float *to, int64_t n) {
     uint32_t words[BLOCK * BLOCKS];
     rl_random_words(g, words, n);
     for (int64_t i = 0; i < n; i++) to[i] = (float)(int32_t)(words[i] & 0xffffff) * 0x1p-24f;
 }
 
 /* A block that is not full draws for its elements, then 16 more for the last 16 of all. */
-static V_TARGET void normals(rl_generator *g, float *to, int64_t n, float mean, float deviation) {
+static ISA_LEAST void normals(rl_generator *g, float *to, int64_t n, float mean, float deviation) {
     float u[BLOCK * BLOCKS];
     const int64_t rest = n % BLOCK;
     for (int64_t left = n - rest, m; left > 0; left -= m, to += m) {
@@ -40,7 +37,7 @@ RL_CHOOSER
 static rl_status normal_fill(rl_call *k, double mean, double deviation) {
     const rl_view *out = k->out[0];
     rl_generator *g = generator_of(k);
-    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_is_plain(out) || out->numel < BLOCK) return RL_UNSUPPORTED;
+    if (!k->svc->isa || !rl_is_plain(out) || out->numel < BLOCK) return RL_UNSUPPORTED;
     normals(g, rl_data(out, RL_WRITE), out->numel, (float)mean, (float)deviation);
     return RL_OK;
 }
@@ -63,7 +60,7 @@ RL_CHOOSER
 static rl_status normal_tensors(rl_call *k) {
     const int64_t n = k->out[0]->numel;
     float *to = rl_data(k->out[0], RL_WRITE);
-    if (!(k->svc->isa & RL_ISA_AVX2) || !suits(k, 0) || !suits(k, 1) || n < BLOCK) return RL_UNSUPPORTED;
+    if (!k->svc->isa || !suits(k, 0) || !suits(k, 1) || n < BLOCK) return RL_UNSUPPORTED;
     const float *mean = numbers_of(k, 0), *std = numbers_of(k, 1), number = mean ? 0 : (float)rl_num(k, 0);
     bool odd = false;
     if ((rl_in(k, 0) && !mean) || (rl_in(k, 1) && !std)) return RL_FAIL;
@@ -74,16 +71,6 @@ static rl_status normal_tensors(rl_call *k) {
     for (int64_t i = 0; i < n; i++) to[i] += mean ? mean[i] : number;
     return RL_OK;
 }
-#else
-static rl_status normal_fill(rl_call *k, double mean, double deviation) {
-    (void)k, (void)mean, (void)deviation;
-    return RL_UNSUPPORTED;
-}
-static rl_status normal_tensors(rl_call *k) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif
 
 RL_KERNEL(simd_normal) {
     return normal_fill(k, rl_num(k, 1), rl_num(k, 2));

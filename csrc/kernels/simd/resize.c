@@ -37,14 +37,8 @@ typedef struct {
 } resize_job;
 
 /* Resizing of contiguous and of channels-last tensors: float32, halves, and bytes that are only copied. */
-#ifdef RL_SIMD_X86
-#define SIMD_BITS 256
-#include "isa.h"
-#include "resize_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#include "resize_impl.inc"
+#define ISA_IMPL "resize_impl.inc"
+#include "kernels/simd/foreach_isa.h"
 
 /* ---- Note [Steps of a row] ---- */
 static int64_t block_steps(const rl_taps *t, int64_t block, int lanes) {
@@ -104,7 +98,7 @@ static rl_status weights_make(rl_call *k, const rl_taps *t, resize_steps *s) {
 RL_CHOOSER
 static bool resize_suits(const rl_call *k, const rl_view *x) {
     const bool bytes = x->dtype == RL_U8 && rl_resize_of(k)->mode <= RL_RESIZE_EXACT;
-    return (k->svc->isa & RL_ISA_AVX2) && k->out[0]->numel > 0 && x->numel < INT32_MAX &&
+    return k->svc->isa && k->out[0]->numel > 0 && x->numel < INT32_MAX &&
            (x->dtype == RL_F32 || rl_is_half(x->dtype) || bytes);
 }
 
@@ -122,12 +116,13 @@ static rl_layout rows_layout(const rl_call *k, resize_job *job) {
 /* planes of rows of places with `inner` elements each, of argument 0 at `from` */
 static rl_status resize_run(rl_call *k, const void *from, int64_t inner) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
-    const bool wide = k->svc->isa & RL_ISA_AVX512;
+    static void (*const rows[])(void *, int64_t, int64_t, int) = ISA_TABLE(resize_rows);
+    static const int lanes[] = ISA_TABLE(RESIZE_LANES);
     resize_job job = {.inner = inner, .from = from, .to = rl_data(out, RL_WRITE)};
     if (rl_resize_taps(k, job.taps) != RL_OK) return RL_FAIL;
     const rl_taps *t = job.taps;
     if ((inner > 1 ? weights_make(k, &t[2], &job.steps)
-                   : steps_make(k, &t[2], wide ? LANES : LANES / 2, &job.steps)) != RL_OK)
+                   : steps_make(k, &t[2], lanes[k->svc->isa], &job.steps)) != RL_OK)
         return RL_FAIL;
     job.copies = inner > 1 && t[0].copies && t[1].copies && t[2].copies;
     job.moves = x->dtype != RL_F32;
@@ -140,8 +135,7 @@ static rl_status resize_run(rl_call *k, const void *from, int64_t inner) {
     if (!k->svc->rooms(k, &l, simd_max(1, k->threads), &job.rooms)) return RL_FAIL;
     const double ns = 0.04 * ((double)job.row_in * (double)(t[0].most * t[1].most) +
                               3 * (double)job.row_out * (double)t[2].most);
-    k->svc->parallel(k, out->numel / job.row_out, 20 + (job.moves ? 3 : 1) * ns,
-                     wide ? resize_rows_avx512 : resize_rows_avx2, &job);
+    k->svc->parallel(k, out->numel / job.row_out, 20 + (job.moves ? 3 : 1) * ns, rows[k->svc->isa], &job);
     return RL_OK;
 }
 
@@ -173,13 +167,3 @@ RL_KERNEL(simd_resize_nhwc) {
     if (!resize_suits(k, x) || !lies_nhwc(x)) return RL_UNSUPPORTED;
     return resize_run(k, rl_const_data(x), x->shape[1]);
 }
-#else
-RL_KERNEL(simd_resize) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_resize_nhwc) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif

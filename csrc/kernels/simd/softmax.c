@@ -4,7 +4,6 @@
  *                       else: tiles of columns, which stay in the cache between their passes */
 #include "floats.h"
 #include <string.h>
-#ifdef RL_SIMD_X86
 typedef void (*rows_fn)(const float *, const float *, float *, int64_t n, int64_t rows);
 typedef void (*tile_fn)(const float *, const float *, float *, int64_t n, int64_t step, int64_t width);
 typedef struct {
@@ -29,19 +28,8 @@ enum { STRIP = 1024 }; /* numbers of a strip, at least */
  * rounding error kept. */
 enum { SPAN = 1024, STRETCH = 64 };
 static const double NUMBER_NS = 1; /* by exp */
-#define SIMD_BITS 256
-#include "isa.h"
-#include "kernels/simd/vmath/math_impl.inc"
-#include "kernels/simd/vmath/sums_impl.inc"
-#include "softmax_rows_impl.inc"
-#include "softmax_columns_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#include "kernels/simd/vmath/math_impl.inc"
-#include "kernels/simd/vmath/sums_impl.inc"
-#include "softmax_rows_impl.inc"
-#include "softmax_columns_impl.inc"
+#define ISA_IMPL "softmax_impl.inc"
+#include "kernels/simd/foreach_isa.h"
 
 /* softmax() of a row that is -inf throughout was NaN */
 static void rows_mend(const float *x, float *to, int64_t n, int64_t rows) {
@@ -109,12 +97,10 @@ static void tiles_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 RL_CHOOSER
-static rl_status softmax_run(rl_call *k, int arguments, bool safe, const softmax_ukernel *avx2,
-                             const softmax_ukernel *avx512) {
+static rl_status softmax_run(rl_call *k, int arguments, bool safe, const softmax_ukernel *ukernels) {
     const rl_view *a = rl_in(k, 0), *b = arguments == 2 ? rl_in(k, 1) : NULL, *out = k->out[0];
-    if (!(k->svc->isa & RL_ISA_AVX2) || out->numel == 0 || !simd_is_floats(a)) return RL_UNSUPPORTED;
-    softmax_job j = {
-        .ukernel = k->svc->isa & RL_ISA_AVX512 ? avx512 : avx2, .safe = safe, .n = 1, .inner = 1};
+    if (!k->svc->isa || out->numel == 0 || !simd_is_floats(a)) return RL_UNSUPPORTED;
+    softmax_job j = {.ukernel = &ukernels[k->svc->isa], .safe = safe, .n = 1, .inner = 1};
     if (safe && out->ndim && k->attr[0] != out->ndim - 1) return RL_UNSUPPORTED;
     if (out->ndim) j.n = out->shape[k->attr[0]];
     for (int d = (int)k->attr[0] + 1; d < out->ndim; d++) j.inner *= out->shape[d];
@@ -133,26 +119,15 @@ static rl_status softmax_run(rl_call *k, int arguments, bool safe, const softmax
     return simd_results_end(k, 0, &j.to);
 }
 
+#define SOFTMAX_OF(isa, torch, has, name)                                                                    \
+    [RL_ISA_##isa] = {name##_rows_##isa, name##_columns_##isa, TILE_##isa},
 #define SOFTMAX(kernel, arguments, safe, name)                                                               \
     RL_KERNEL(simd_##kernel) {                                                                               \
-        static const softmax_ukernel avx2 = {name##_rows_avx2, name##_columns_avx2, TILE_avx2};              \
-        static const softmax_ukernel avx512 = {name##_rows_avx512, name##_columns_avx512, TILE_avx512};      \
-        return softmax_run(k, arguments, safe, &avx2, &avx512);                                              \
+        static const softmax_ukernel ukernels[] = {RL_EACH_ISA(SOFTMAX_OF, name)};                           \
+        return softmax_run(k, arguments, safe, ukernels);                                                    \
     }
 SOFTMAX(softmax, 1, false, softmax)
 SOFTMAX(safe_softmax, 1, true, softmax)
 SOFTMAX(log_softmax, 1, false, log_softmax)
 SOFTMAX(softmax_backward, 2, false, softmax_back)
 SOFTMAX(log_softmax_backward, 2, false, log_softmax_back)
-#else
-#define REFUSES(kernel)                                                                                      \
-    RL_KERNEL(simd_##kernel) {                                                                               \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-REFUSES(softmax)
-REFUSES(safe_softmax)
-REFUSES(log_softmax)
-REFUSES(softmax_backward)
-REFUSES(log_softmax_backward)
-#endif

@@ -5,12 +5,7 @@
 
 RL_CHOOSER
 RL_KERNEL(simd_logit) {
-#ifdef RL_SIMD_X86
     const bool within = k->arg[1].tag != RL_NONE;
     const double eps = within ? rl_num(k, 1) : 0, numbers[SIMD_NUMBERS] = {eps, 1 - eps};
     return simd_map(k, within ? &op_logit_within : &op_logit, numbers);
-#else
-    (void)k;
-    return RL_UNSUPPORTED;
-#endif
 }

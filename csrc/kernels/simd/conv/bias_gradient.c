@@ -2,7 +2,6 @@
 #include "kernels/simd/common.h"
 #include "indirect_gemm.h"
 #include "kernel_abi/window.h"
-#ifdef RL_SIMD_X86
 static const double BIAS_NS = 0.15; /* a number */
 enum { BIAS_PLACES = 64 };          /* added in float32 where channels lie side by side */
 typedef struct {
@@ -11,21 +10,17 @@ typedef struct {
     int64_t images, channels, plane;
     int64_t image, channel, place; /* steps */
 } bias_job;
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "kernels/simd/vmath/sums_impl.inc"
-#include "bias_gradient_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "kernels/simd/vmath/sums_impl.inc"
-#include "bias_gradient_impl.inc"
+#define ISA_IMPL "kernels/simd/conv/bias_gradient_impl.inc"
+#include "kernels/simd/foreach_isa.h"
 
+typedef void (*bias_body)(void *, int64_t, int64_t, int);
 RL_CHOOSER
 RL_KERNEL(simd_conv_bias) {
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
-    const bool wide = k->svc->isa & RL_ISA_AVX512;
-    if (!(k->svc->isa & RL_ISA_AVX2) || grad->dtype != RL_F32 || grad->numel == 0) return RL_UNSUPPORTED;
+    static const bias_body channels[] = ISA_TABLE(bias_channels), lanes[] = ISA_TABLE(bias_lanes);
+    static const int64_t widths[] = ISA_TABLE(BIAS_WIDTH);
+    const int isa = k->svc->isa;
+    if (!isa || grad->dtype != RL_F32 || grad->numel == 0) return RL_UNSUPPORTED;
     const int64_t spatial = rl_window_of(k)->spatial;
     const rl_conv_planes planes = rl_conv_planes_of(k, grad, spatial);
     if (!planes.at) return RL_FAIL;
@@ -35,18 +30,11 @@ RL_KERNEL(simd_conv_bias) {
     j.plane = grad->numel / (j.images * j.channels);
     const double plane = BIAS_NS * (double)(j.images * j.plane);
     if (j.place == 1) {
-        k->svc->parallel(k, j.channels, plane, wide ? bias_channels_avx512 : bias_channels_avx2, &j);
+        k->svc->parallel(k, j.channels, plane, channels[isa], &j);
         return RL_OK;
     }
     if (j.channel != 1) return RL_UNSUPPORTED;
-    const int64_t width = wide ? 16 : 8;
-    k->svc->parallel(k, simd_ceil_div(j.channels, width), plane * (double)width,
-                     wide ? bias_lanes_avx512 : bias_lanes_avx2, &j);
+    const int64_t width = widths[isa];
+    k->svc->parallel(k, simd_ceil_div(j.channels, width), plane * (double)width, lanes[isa], &j);
     return RL_OK;
 }
-#else
-RL_KERNEL(simd_conv_bias) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif

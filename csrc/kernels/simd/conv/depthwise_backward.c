@@ -20,7 +20,6 @@
 #include "conv.h"
 #include "kernels/simd/gemm/gemm.h"
 
-#ifdef RL_SIMD_X86
 /* BAND: elements of the larger side in scratch */
 enum { DEPTHWISE_TAPS = 9, BAND = 1 << 14, CHUNKS = 8, MAX_PHASES = 4096 };
 typedef struct {
@@ -34,21 +33,9 @@ typedef struct {
     void (*meet)(const void *g, const void *x, int64_t step, int64_t n, const int32_t *shift, int64_t taps,
                  void *sums);
 } depthwise_ukernel;
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "depthwise_backward_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "depthwise_backward_impl.inc"
-#undef SIMD_DOUBLE
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "depthwise_backward_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "depthwise_backward_impl.inc"
-#undef SIMD_DOUBLE
+#define ISA_IMPL "kernels/simd/conv/depthwise_backward_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 typedef struct {
     rl_indirect_gemm p;
@@ -66,9 +53,9 @@ typedef struct {
 } depthwise_job;
 
 static const depthwise_ukernel *ukernel_of(const rl_call *k, int inner) {
-    static const depthwise_ukernel *const ukernels[2][2] = {{&depthwise_avx2, &depthwise_avx512},
-                                                            {&depthwise_avx2_f64, &depthwise_avx512_f64}};
-    return ukernels[inner == RL_F64][(k->svc->isa & RL_ISA_AVX512) != 0];
+    static const depthwise_ukernel *const ukernels[2][RL_ISA_END] = {ISA_TABLE(&depthwise),
+                                                                     ISA_TABLE_F64(&depthwise)};
+    return ukernels[inner == RL_F64][k->svc->isa];
 }
 
 /* `rows` rows of `columns` each, from row y and column x of a plane of h x w on, zero outside */
@@ -285,13 +272,3 @@ bool rl_conv_weight_depthwise(rl_call *k, const rl_conv *c, int64_t spatial, rl_
     weight_finish(&j);
     return true;
 }
-#else
-bool rl_conv_input_depthwise(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status) {
-    (void)k, (void)c, (void)spatial, (void)status;
-    return false;
-}
-bool rl_conv_weight_depthwise(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status) {
-    (void)k, (void)c, (void)spatial, (void)status;
-    return false;
-}
-#endif

@@ -5,7 +5,6 @@
 #include "igemm.h"
 #include "kernel_abi/window.h"
 
-#ifdef RL_SIMD_X86
 /* One row of the output. Steps in elements. */
 typedef struct {
     const void *in, *weight, *bias; /* of the first tap that is inside, for place 0 */
@@ -26,21 +25,9 @@ static void depthwise_edge(const depthwise_row *r, int64_t x, int64_t *first, in
     *taps = simd_max(0, simd_min(hi, r->kernel) - *first);
 }
 
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "depthwise_nhwc_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "depthwise_nhwc_impl.inc"
-#undef SIMD_DOUBLE
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "depthwise_nhwc_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "depthwise_nhwc_impl.inc"
-#undef SIMD_DOUBLE
+#define ISA_IMPL "kernels/simd/conv/depthwise_nhwc_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 typedef struct {
     const rl_igemm_problem *p;
@@ -107,7 +94,9 @@ static void depthwise_inside(const rl_igemm_problem *p, depthwise_row *r) {
 RL_CHOOSER
 RL_KERNEL(simd_conv_nhwc_depthwise) {
     const rl_view *out = k->out[0], *bias = rl_in(k, 2);
-    const bool wide = out->dtype == RL_F64, avx512 = k->svc->isa & RL_ISA_AVX512;
+    static void (*const lines[2][RL_ISA_END])(const depthwise_row *) = {ISA_TABLE(depthwise_line),
+                                                                        ISA_TABLE_F64(depthwise_line)};
+    const bool wide = out->dtype == RL_F64;
     rl_igemm_problem p;
     if (!k->svc->isa || !rl_igemm_read(k, rl_in(k, 0), rl_in(k, 1), bias, out, false, &p) || p.channels > 1 ||
         p.outputs > 1 || (out->dtype != RL_F32 && !wide) || (p.channel != 1 && p.groups > 1) ||
@@ -125,16 +114,9 @@ RL_KERNEL(simd_conv_nhwc_depthwise) {
     r->bias = bias ? rl_igemm_plain(k, bias, bias->dtype) : NULL;
     if (!j.weight || (bias && !r->bias)) return RL_FAIL;
     j.out = rl_data(out, RL_WRITE);
-    j.line = wide ? (avx512 ? depthwise_line_avx512_f64 : depthwise_line_avx2_f64)
-                  : (avx512 ? depthwise_line_avx512 : depthwise_line_avx2);
+    j.line = lines[wide][k->svc->isa];
     const int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
     k->svc->parallel(k, p.images * p.places[0] * p.places[1],
                      0.03 * (double)(p.places[2] * p.groups) * (double)(taps + 4), depthwise_items, &j);
     return RL_OK;
 }
-#else
-RL_KERNEL(simd_conv_nhwc_depthwise) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif

@@ -14,7 +14,6 @@
 #include "kernel_abi/window.h"
 #include "kernels/simd/gemm/gemm.h"
 
-#ifdef RL_SIMD_X86
 enum { CONV_OW_BLOCK = 6, CONV_TAPS = RL_CONV_TAPS, KEY_OW_BLOCKED = 0x21, KEY_OC_BLOCKED = 0x22 };
 enum { CONV_COPY = 1 << 20 }; /* floats of prepared input per round, unless one image has more */
 typedef struct {
@@ -26,13 +25,13 @@ typedef struct {
     int taps;
     int64_t tap[CONV_TAPS];
 } direct_job;
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "direct_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "direct_impl.inc"
+typedef struct {
+    int64_t width;
+    void (*ow_blocked)(void *, int64_t, int64_t, int);
+    void (*oc_blocked)(void *, int64_t, int64_t, int);
+} direct_bodies;
+#define ISA_IMPL "kernels/simd/conv/direct_impl.inc"
+#include "kernels/simd/foreach_isa.h"
 
 /* ---- the prepared input ---- */
 typedef struct {
@@ -124,8 +123,10 @@ static bool conv_is_oc_blocked(const rl_conv *c, int64_t width) {
 }
 
 rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const float *plain, float *out) {
-    bool wide512 = k->svc->isa & RL_ISA_AVX512, one = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(c));
-    int64_t width = wide512 ? 16 : 8, threads = simd_max(1, k->threads);
+    static const direct_bodies *const bodies[] = ISA_TABLE(&direct);
+    const direct_bodies *const by = bodies[k->svc->isa];
+    bool one = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(c));
+    int64_t width = by->width, threads = simd_max(1, k->threads);
     bool oc_blocked = conv_is_oc_blocked(c, width);
     direct_job j = {
         .groups = c->groups, .ic = c->ic, .oc = c->oc, .oh = c->oh, .ow = c->ow, .plane = c->oh * c->ow};
@@ -159,9 +160,6 @@ rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const fl
     int64_t blocks = simd_ceil_div(c->oc, block), lines = simd_ceil_div(c->oh, rows);
     int64_t items = c->groups * blocks * lines; /* of one image */
     j.rows_first = c->oc * c->k * lines > c->ic * j.channel * blocks;
-    void (*body)(void *, int64_t, int64_t, int) =
-        oc_blocked ? (wide512 ? oc_blocked_items_avx512 : oc_blocked_items_avx2)
-                   : (wide512 ? ow_blocked_items_avx512 : ow_blocked_items_avx2);
     for (int64_t i = 0; i < c->n; i += round) {
         int64_t count = simd_min(round, c->n - i);
         j.in = in + i * planes * c->h * c->w;
@@ -172,8 +170,7 @@ rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const fl
             k->svc->parallel(k, count * planes, 0.2 * (double)j.channel, copy_planes, &copy);
         }
         k->svc->parallel(k, count * items, one ? 0 : RL_GEMM_NS * rl_conv_work(c) / (double)(c->n * items),
-                         body, &j);
+                         oc_blocked ? by->oc_blocked : by->ow_blocked, &j);
     }
     return RL_OK;
 }
-#endif

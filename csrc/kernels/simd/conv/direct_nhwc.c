@@ -47,7 +47,6 @@ int64_t rl_nhwc_round(const rl_call *k, const rl_nhwc_input *in) {
     return simd_min(in->p->images, simd_max(k->threads, MAX_COPIED / in->image));
 }
 
-#ifdef RL_SIMD_X86
 typedef struct {
     const rl_nhwc_input *in;
     simd_cast_copy move;
@@ -104,24 +103,20 @@ const char *rl_nhwc_input_fill(rl_call *k, const rl_nhwc_input *in, int64_t firs
     k->svc->parallel(k, count * in->extent[0] * in->extent[1], 0.15 * (double)in->row, fill_items, &j);
     return to;
 }
-#endif
 
 /* ---- convolutions channels last by products: Note [NHWC convolution] in kernels/simd/conv/nhwc.h ---- */
-#ifdef RL_SIMD_X86
 /* places of a tile; depth of a block; shorter rows and runs are copied */
 enum { TILE = 96, DEPTH = 384, LANES = 16, SLACK = 64, SHORT_ROW = 24, SHORT_RUN = 64 };
 enum { KEY_NHWC = 0x25 };
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "direct_nhwc_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "direct_nhwc_impl.inc"
+#define ISA_IMPL "kernels/simd/conv/direct_nhwc_impl.inc"
+#include "kernels/simd/foreach_isa.h"
 
+typedef void (*nhwc_tile_copy)(float *to, int64_t step, const float *from, const int64_t *starts, int64_t scale,
+                               int64_t places, int64_t n, bool loose);
 typedef struct {
     const rl_igemm_problem *p;
     const rl_gemm_ukernel *ukernel;
+    nhwc_tile_copy tile_copy;
     rl_nhwc_input in;
     const char *from, *weights, *bias;
     char *out;
@@ -133,7 +128,7 @@ typedef struct {
     int64_t step;              /* of a copied tile, from place to place */
     rl_rooms rooms;
     int64_t copy, sums;          /* parts of a room: a copied tile, its sums */
-    bool avx512, copies, direct; /* tiles are copied; sums go straight to the output */
+    bool copies, direct; /* tiles are copied; sums go straight to the output */
 } nhwc_job;
 
 /* ---- weights ---- */
@@ -216,9 +211,8 @@ static void tile_fill(const nhwc_job *j, char *to, const int64_t *starts, int64_
         const int64_t at = (k0 + done) % j->run, run = (k0 + done) / j->run;
         const char *from = j->from + (run_start(j, run) + at) * size;
         n = simd_min(j->run - at, depth - done);
-        (j->avx512 ? nhwc_copy_avx512 : nhwc_copy_avx2)((float *)(to + done * size), j->step * size / 4,
-                                                        (const float *)from, starts, size / 4, places,
-                                                        n * size / 4, j->in.copies);
+        j->tile_copy((float *)(to + done * size), j->step * size / 4, (const float *)from, starts, size / 4,
+                     places, n * size / 4, j->in.copies);
     }
 }
 
@@ -345,10 +339,11 @@ static rl_status nhwc_run(rl_call *k, nhwc_job *j) {
 
 RL_CHOOSER
 RL_KERNEL(simd_conv_nhwc) {
+    static const nhwc_tile_copy tile_copies[] = ISA_TABLE(nhwc_copy);
     const rl_view *out = k->out[0];
     rl_igemm_problem p;
     nhwc_job j = {.p = &p,
-                  .avx512 = k->svc->isa & RL_ISA_AVX512,
+                  .tile_copy = tile_copies[k->svc->isa],
                   .ukernel =
                       k->svc->isa ? rl_gemm_ukernel_get(k, out->dtype == RL_F64 ? RL_F64 : RL_F32) : NULL};
     if (!j.ukernel || !rl_igemm_read(k, rl_in(k, 0), rl_in(k, 1), rl_in(k, 2), out, false, &p) ||
@@ -356,9 +351,3 @@ RL_KERNEL(simd_conv_nhwc) {
         return RL_UNSUPPORTED;
     return nhwc_run(k, &j);
 }
-#else
-RL_KERNEL(simd_conv_nhwc) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif

@@ -37,7 +37,6 @@ double rl_igemm_work(const rl_igemm_problem *p) {
     return work;
 }
 
-#ifdef RL_SIMD_X86
 /* ---- the prepared input ---- */
 /* Element `at` of the kernel in dimension d reads input place q * step + the answer for place q of `phase`.
  */
@@ -305,18 +304,12 @@ rl_status rl_igemm_plan_make(rl_call *k, const rl_igemm_problem *p, rl_igemm_pla
     const int inner = p->in->dtype == RL_F64 ? RL_F64 : RL_F32;
     *plan = (rl_igemm_plan){.p = p, .inner = inner, .size = (int)rl_itemsize(inner)};
     plan->ukernel = rl_gemm_ukernel_get(k, inner);
-    plan->avx512 = k->svc->isa & RL_ISA_AVX512;
+    plan->isa = k->svc->isa;
     plan_extents(plan);
     const int64_t phases = plan->weave[0] * plan->weave[1] * plan->weave[2]; /* of places: it fits */
     if (phases > MAX_PHASES || !plan_steps(plan)) return RL_UNSUPPORTED;
     return plan_taps(k, plan) ? RL_OK : RL_FAIL;
 }
-#else
-rl_status rl_igemm_plan_make(rl_call *k, const rl_igemm_problem *p, rl_igemm_plan *plan) {
-    (void)k, (void)p, (void)plan;
-    return RL_UNSUPPORTED;
-}
-#endif
 
 /* ---- tiles of patches: Note [Implicit GEMM] in kernels/simd/conv/igemm.h ---- */
 RL_CHOOSER
@@ -361,17 +354,13 @@ void rl_igemm_tile_make(const rl_igemm_plan *plan, const rl_igemm_cut *cut, int6
     tile_runs(plan, cut, t);
 }
 
-#ifdef RL_SIMD_X86
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "igemm_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "igemm_impl.inc"
+#define ISA_IMPL "kernels/simd/conv/igemm_impl.inc"
+#include "kernels/simd/foreach_isa.h"
 
 void rl_igemm_fill(const rl_igemm_plan *plan, const rl_igemm_tile *t, const rl_igemm_phase *phase,
                    const char *in, int64_t k0, int64_t n, char *to, int64_t step) {
+    static void (*const fills[])(float *, int64_t, const float *, const int64_t *, int64_t,
+                                 const rl_igemm_span *, int64_t) = ISA_TABLE(igemm_fill);
     const rl_igemm_tap *tap = plan->tap + phase->first;
     const int64_t floats = plan->size / 4;
     int64_t offsets[RL_GEMM_KB], channel = k0 / phase->taps, at = k0 % phase->taps;
@@ -379,14 +368,11 @@ void rl_igemm_fill(const rl_igemm_plan *plan, const rl_igemm_tile *t, const rl_i
         offsets[i] = (channel * plan->channel + tap[at].offset) * floats;
         if (++at == phase->taps) at = 0, channel++;
     }
-    (plan->avx512 ? igemm_fill_avx512 : igemm_fill_avx2)((float *)to, step * floats, (const float *)in,
-                                                         offsets, n, t->run, t->runs);
+    fills[plan->isa]((float *)to, step * floats, (const float *)in, offsets, n, t->run, t->runs);
 }
-#endif
 
 /* Runs an implicit GEMM convolution: the work of one thread, and how threads share it: Note [Implicit GEMM]
  * in kernels/simd/conv/igemm.h. */
-#ifdef RL_SIMD_X86
 enum { LOOSE_ROWS = 24 };    /* rows up to which an input as it lies is read without a copy */
 enum { MAX_SUMS = 1 << 17 }; /* of a part of the output channels */
 
@@ -563,12 +549,6 @@ rl_status rl_igemm_conv(rl_call *k, const rl_igemm_problem *p) {
     }
     return RL_OK;
 }
-#else
-rl_status rl_igemm_conv(rl_call *k, const rl_igemm_problem *p) {
-    (void)k, (void)p;
-    return RL_UNSUPPORTED;
-}
-#endif
 
 /* Convolutions and gradients that the faster algorithms leave: one to three dimensions, transposed or not,
  * any floating dtype. Note [Implicit GEMM] in kernels/simd/conv/igemm.h. */

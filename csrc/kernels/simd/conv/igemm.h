@@ -33,7 +33,7 @@ typedef struct {
 /* False when it is not one of floats with something to compute. */
 bool rl_igemm_read(const rl_call *k, const rl_view *in, const rl_view *weight, const rl_view *bias,
                    const rl_view *out, bool transposed, rl_igemm_problem *p);
-/* The output is contiguous. RL_UNSUPPORTED: without AVX2, or where the padding is out of all proportion. */
+/* The output is contiguous. RL_UNSUPPORTED: without an instruction set, or where the padding is out of all proportion. */
 rl_status rl_igemm_conv(rl_call *k, const rl_igemm_problem *p);
 
 /* The plan of an implicit GEMM convolution: the layout of its prepared input and weights. Note
@@ -56,7 +56,7 @@ typedef struct {
     int64_t split, column;       /* phases of its columns, and how far apart they are */
     int64_t row, slab, channel, image; /* its steps in elements */
     bool copies;                       /* it is a copy, not the input itself */
-    bool avx512;
+    int isa;
     rl_igemm_phase *phase; /* by (depth, row, column) */
     rl_igemm_tap *tap;
     const char *weights, *bias; /* strips of Note [Panels]; NULL without bias */

@@ -9,7 +9,6 @@
 #include "igemm.h"
 #include <string.h>
 
-#ifdef RL_SIMD_X86
 enum { MIN_ROWS = 24, MAX_ROWS = 192, ITEMS = 4 }; /* rows of an item; items of a thread */
 typedef struct {
     const rl_igemm_plan *plan;
@@ -133,12 +132,6 @@ static rl_status weight_run(rl_call *k, const rl_igemm_problem *p) {
     k->svc->parallel(k, outputs, (double)j.depth, answer_items, &j);
     return RL_OK;
 }
-#else
-static rl_status weight_run(rl_call *k, const rl_igemm_problem *p) {
-    (void)k, (void)p;
-    return RL_UNSUPPORTED;
-}
-#endif
 
 RL_CHOOSER
 RL_KERNEL(simd_conv_weight_igemm) {

@@ -3,31 +3,17 @@
 #include "kernels/simd/common.h"
 #include "kernels/simd/gemm/gemm.h"
 
-#ifdef RL_SIMD_X86
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "indirect_gemm_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "indirect_gemm_impl.inc"
-#undef SIMD_DOUBLE
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "indirect_gemm_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "indirect_gemm_impl.inc"
-#undef SIMD_DOUBLE
+#define ISA_IMPL "kernels/simd/conv/indirect_gemm_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 RL_CHOOSER
 bool rl_indirect_gemm_make(rl_call *k, const rl_conv *c, int dtype, int64_t lanes, rl_indirect_gemm *p) {
-    static const rl_conv_ukernel *const ukernels[2][2] = {
-        {&indirect_ukernel_avx2, &indirect_ukernel_avx512},
-        {&indirect_ukernel_avx2_f64, &indirect_ukernel_avx512_f64}};
+    static const rl_conv_ukernel *const ukernels[2][RL_ISA_END] = {ISA_TABLE(&indirect_ukernel),
+                                                                   ISA_TABLE_F64(&indirect_ukernel)};
     const int inner = dtype == RL_F64 ? RL_F64 : RL_F32;
     *p = (rl_indirect_gemm){.c = c, .inner = inner, .size = (int)rl_itemsize(inner)};
-    p->ukernel = ukernels[inner == RL_F64][(k->svc->isa & RL_ISA_AVX512) != 0];
+    p->ukernel = ukernels[inner == RL_F64][k->svc->isa];
     p->in = simd_cast_copy_between(k, inner, dtype), p->out = simd_cast_copy_between(k, dtype, inner);
     p->high = simd_max(c->h + c->pt, (c->oh - 1) * c->sh + (c->kh - 1) * c->dh + 1);
     p->wide = simd_max(c->w + c->pl, (c->ow - 1) * c->sw + (c->kw - 1) * c->dw + 1);
@@ -60,7 +46,6 @@ void rl_conv_put(const rl_indirect_gemm *p, char *to, const rl_conv_planes *plan
             simd_cast_copy_run(&p->out, to + i * planes->place * item, planes->channel * item,
                                from + i * line, p->size, count);
 }
-#endif
 
 /* the step of neighbours in a plane, or -1 when it is not flat */
 static int64_t flat_step(const rl_view *v, int64_t spatial) {

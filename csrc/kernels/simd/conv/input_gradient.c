@@ -10,7 +10,6 @@
 #include "kernel_abi/window.h"
 #include "kernels/shared/plain.h"
 
-#ifdef RL_SIMD_X86
 /* ---- stride 1 ---- */
 static float *transposed_weights(rl_call *k, const rl_conv *c, const float *w) {
     int64_t taps = c->kh * c->kw;
@@ -139,4 +138,3 @@ rl_status rl_conv_input_product(rl_call *k, const rl_conv *c, const float *grad,
                      &j);
     return RL_OK;
 }
-#endif

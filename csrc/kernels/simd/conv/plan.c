@@ -14,7 +14,6 @@
 #include "kernels/shared/plain.h"
 #include <string.h>
 
-#ifdef RL_SIMD_X86
 /* ---- forward ---- */
 /* Who is fastest, as measured with AVX2 and AVX-512. oneDNN's blocked kernels pay for turning the layout of
  * the input and output, so they win only where little of that meets much arithmetic. */
@@ -48,7 +47,7 @@ static bool conv_sends(const rl_conv *c, bool alone) {
 RL_CHOOSER
 static rl_status conv_fastest(rl_call *k, bool may_leave) {
     rl_conv c;
-    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_read(k, &c)) return RL_UNSUPPORTED;
+    if (!k->svc->isa || !rl_conv_read(k, &c)) return RL_UNSUPPORTED;
     conv_way way = conv_choose(&c, may_leave);
     const bool alone = way == CONV_BLOCKED && !rl_has_onednn(k);
     rl_status status;
@@ -115,7 +114,7 @@ RL_KERNEL(simd_conv_input) {
     rl_conv c;
     rl_status status;
     const bool floats = k->out[0]->dtype == RL_F32, plain = rl_is_plain(k->out[0]);
-    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_back_read(k, k->out[0], rl_in(k, 1), rl_in(k, 0), &c))
+    if (!k->svc->isa || !rl_conv_back_read(k, k->out[0], rl_in(k, 1), rl_in(k, 0), &c))
         return RL_UNSUPPORTED;
     if (rl_conv_input_depthwise(k, &c, rl_window_of(k)->spatial, &status)) return status;
     if (floats && plain ? input_suits_tiles(&c) : !floats || c.ic >= FEW_LANES) {
@@ -144,7 +143,7 @@ RL_CHOOSER
 RL_KERNEL(simd_conv_weight) {
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
     rl_conv c;
-    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_back_read(k, in, out, grad, &c)) return RL_UNSUPPORTED;
+    if (!k->svc->isa || !rl_conv_back_read(k, in, out, grad, &c)) return RL_UNSUPPORTED;
     rl_status status;
     const bool plain = rl_is_plain(out);
     if (rl_conv_weight_depthwise(k, &c, rl_window_of(k)->spatial, &status)) return status;
@@ -154,21 +153,3 @@ RL_KERNEL(simd_conv_weight) {
     }
     return rl_conv_weight_correlate(k, &c);
 }
-#else
-RL_KERNEL(simd_conv2d) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_conv1d) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_conv_input) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_conv_weight) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif

@@ -22,7 +22,6 @@
 #include "conv.h"
 #include "kernels/simd/gemm/gemm.h"
 
-#ifdef RL_SIMD_X86
 enum {
     BLOCK = 256,      /* channels of a block */
     FEW = 96,         /* places below which an item takes more images */
@@ -398,9 +397,3 @@ bool rl_conv_scatter_gemm(rl_call *k, const rl_conv *c, int64_t spatial, bool fo
     *status = RL_OK;
     return true;
 }
-#else
-bool rl_conv_scatter_gemm(rl_call *k, const rl_conv *c, int64_t spatial, bool forward, rl_status *status) {
-    (void)k, (void)c, (void)spatial, (void)forward, (void)status;
-    return false;
-}
-#endif

@@ -19,21 +19,13 @@
 #include "kernel_abi/window.h"
 #include "kernels/shared/plain.h"
 
-#ifdef RL_SIMD_X86
 typedef struct {
     const float *in, *grad;
     int64_t images, length;
     int64_t in_image, grad_image, grad_plane; /* steps */
 } weight_run;
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "kernels/simd/vmath/sums_impl.inc"
-#include "weight_gradient_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "kernels/simd/vmath/sums_impl.inc"
-#include "weight_gradient_impl.inc"
+#define ISA_IMPL "kernels/simd/conv/weight_gradient_impl.inc"
+#include "kernels/simd/foreach_isa.h"
 
 enum {
     RUN = 1024,       /* numbers of a run that several output channels share in the first cache */
@@ -42,13 +34,14 @@ enum {
 };
 enum { CHUNKS = 8, ONE_CHUNK = 1 << 20 }; /* multiply-adds below which one will do */
 
+typedef void (*weight_body)(const weight_run *r, const int64_t *taps, int64_t depth, int64_t outs, float *to);
 typedef struct {
     const rl_conv *c;
+    weight_body run;
     const float *in, *grad;
     float *sums;
     const int64_t *tap;
     bool copies, spreads; /* x is prepared; the gradient is */
-    bool wide;
     int64_t pitch, height, channel; /* of prepared x: row, rows of a plane, all planes of a channel */
     int64_t rows, images;           /* output rows and images of a run */
     int64_t chunk, splits, split;   /* images of a chunk; parts of the output channels, channels of one */
@@ -114,7 +107,7 @@ static void weight_part(const weight_job *j, char *room, float *sums, int64_t im
         r.grad = j->grad + (image * j->outputs + o0) * c->oh * c->ow + y * c->ow;
         r.grad_plane = c->oh * c->ow, r.grad_image = j->outputs * r.grad_plane;
     }
-    (j->wide ? weight_run_avx512 : weight_run_avx2)(&r, j->tap, c->k, o1 - o0, sums + o0 * c->k);
+    j->run(&r, j->tap, c->k, o1 - o0, sums + o0 * c->k);
 }
 
 /* item = chunk * splits + part of the output channels */
@@ -212,7 +205,8 @@ static const int64_t *weight_taps(rl_call *k, const weight_job *j) {
 rl_status rl_conv_weight_correlate(rl_call *k, const rl_conv *c) {
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
     int64_t threads = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(c)) ? 1 : k->threads;
-    weight_job j = {.c = c, .wide = k->svc->isa & RL_ISA_AVX512, .outputs = c->groups * c->oc};
+    static const weight_body runs[] = ISA_TABLE(weight_run);
+    weight_job j = {.c = c, .run = runs[k->svc->isa], .outputs = c->groups * c->oc};
     weight_runs(&j);
     int64_t chunks = weight_chunks(&j, threads), floats = j.outputs * c->k;
     const rl_layout l = weight_layout(k, &j);
@@ -230,4 +224,3 @@ rl_status rl_conv_weight_correlate(rl_call *k, const rl_conv *c) {
     k->svc->parallel(k, floats, 0.3 * (double)chunks, total_part, &total);
     return RL_OK;
 }
-#endif

@@ -16,7 +16,6 @@
 #include "conv.h"
 #include "kernels/simd/gemm/gemm.h"
 
-#ifdef RL_SIMD_X86
 enum {
     BLOCK = 192,
     ROUND = 1 << 20,
@@ -230,9 +229,3 @@ bool rl_conv_weight_indirect_gemm(rl_call *k, const rl_conv *c, int64_t spatial,
     weight_run(k, &j, threads);
     return true;
 }
-#else
-bool rl_conv_weight_indirect_gemm(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status) {
-    (void)k, (void)c, (void)spatial, (void)status;
-    return false;
-}
-#endif

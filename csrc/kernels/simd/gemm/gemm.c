@@ -12,44 +12,16 @@ typedef struct {
 
 static void rl_gemm_gemv_copy(const rl_gemm_plan *plan, const void *a, char *to);
 
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#ifdef RL_SIMD_X86
-#include "gemm_impl.inc"
-#define INTEGER         uint32_t
-#define INTEGER_NAME(f) V_NAME(f##_u32)
-#include "integer_impl.inc"
-#define INTEGER         uint64_t
-#define INTEGER_NAME(f) V_NAME(f##_u64)
-#include "integer_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "gemm_impl.inc"
-#undef SIMD_DOUBLE
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "gemm_impl.inc"
-#define INTEGER         uint32_t
-#define INTEGER_NAME(f) V_NAME(f##_u32)
-#include "integer_impl.inc"
-#define INTEGER         uint64_t
-#define INTEGER_NAME(f) V_NAME(f##_u64)
-#include "integer_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "gemm_impl.inc"
-#undef SIMD_DOUBLE
+#define ISA_IMPL "kernels/simd/gemm/gemm_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
-enum { UKERNELS = 4 };
 RL_CHOOSER
 const rl_gemm_ukernel *rl_gemm_ukernel_get(const rl_call *k, int inner) {
-    static const rl_gemm_ukernel *const ukernels[] = {
-        &ukernel_avx2,   &ukernel_avx2_f64,   &ukernel_u32_avx2,   &ukernel_u64_avx2,
-        &ukernel_avx512, &ukernel_avx512_f64, &ukernel_u32_avx512, &ukernel_u64_avx512};
+    static const rl_gemm_ukernel *const ukernels[][RL_ISA_END] = {
+        ISA_TABLE(&ukernel), ISA_TABLE_F64(&ukernel), ISA_TABLE(&ukernel_u32), ISA_TABLE(&ukernel_u64)};
     const int at = inner == RL_F32 ? 0 : inner == RL_F64 ? 1 : inner == RL_I32 ? 2 : 3;
-    if (!(k->svc->isa & RL_ISA_AVX2)) return NULL;
-    return ukernels[at + (k->svc->isa & RL_ISA_AVX512 ? UKERNELS : 0)];
+    return ukernels[at][k->svc->isa];
 }
 
 /* ---- the way ---- */
@@ -132,16 +104,6 @@ bool rl_gemm_plan_make(const rl_call *k, const rl_gemm *problem, rl_gemm_plan *p
     if (!tiles) plan->gemv = rl_gemv_body_of(k, g->dtype, plan->way == RL_WAY_DOTS);
     return true;
 }
-#else
-const rl_gemm_ukernel *rl_gemm_ukernel_get(const rl_call *k, int inner) {
-    (void)k, (void)inner;
-    return NULL;
-}
-bool rl_gemm_plan_make(const rl_call *k, const rl_gemm *problem, rl_gemm_plan *plan) {
-    (void)k, (void)problem, (void)plan;
-    return false;
-}
-#endif
 
 /* ---- the end of a piece ---- */
 enum { FINISH = 256 };

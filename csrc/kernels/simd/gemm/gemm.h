@@ -43,7 +43,7 @@ typedef struct {
     int mr, nr;
     void (*panel)(const rl_panel *p);
 } rl_gemm_ukernel;
-/* of RL_F32, RL_F64, RL_I32 or RL_I64; NULL when the CPU has no AVX2 */
+/* of RL_F32, RL_F64, RL_I32 or RL_I64; NULL without an instruction set */
 const rl_gemm_ukernel *rl_gemm_ukernel_get(const rl_call *k, int inner);
 
 /* Where the matrices of one product lie; of a batch each has its own. */
@@ -87,7 +87,7 @@ enum {
 }; /* rows and depth of a packed block of A; MB is a multiple of mr */
 static const double RL_GEMM_NS = 0.012; /* a multiplication and an addition, in vectors */
 
-/* false when the CPU has no AVX2, or k is 0 */
+/* false without an instruction set, or when k is 0 */
 bool rl_gemm_plan_make(const rl_call *k, const rl_gemm *problem, rl_gemm_plan *plan);
 /* What one thread wants for a product, as parts of its room; one room serves any of n plans. */
 typedef struct {
@@ -143,7 +143,7 @@ typedef struct {
 
 /* columns [j0, j1) */
 typedef void (*rl_gemv_body)(const rl_gemv *t, int64_t j0, int64_t j1);
-/* The body for matrices of a dtype, for dots or rows; the CPU has AVX2. */
+/* The body for matrices of a dtype, for dots or rows. */
 rl_gemv_body rl_gemv_body_get(int body);
 int rl_gemv_body_of(const rl_call *k, int dtype, bool dots);
 #endif

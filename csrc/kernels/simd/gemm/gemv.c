@@ -2,44 +2,22 @@
 #include "gemm.h"
 #include "kernels/simd/common.h"
 #include <string.h>
-#ifdef RL_SIMD_X86
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "kernels/simd/vmath/sums_impl.inc"
-#include "gemv_types.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "kernels/simd/vmath/sums_impl.inc"
-#include "gemv_types.inc"
+#define ISA_IMPL "kernels/simd/gemm/gemv_types.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
-enum { GEMV_DTYPES = 4 };
-static const rl_gemv_body bodies[] = {
-    dots_f32_avx2,   dots_f64_avx2_f64,   dots_bf16_avx2,   dots_f16_avx2,
-    rows_f32_avx2,   rows_f64_avx2_f64,   rows_bf16_avx2,   rows_f16_avx2,
-    dots_f32_avx512, dots_f64_avx512_f64, dots_bf16_avx512, dots_f16_avx512,
-    rows_f32_avx512, rows_f64_avx512_f64, rows_bf16_avx512, rows_f16_avx512,
+/* dots, then rows */
+static const rl_gemv_body bodies[][RL_ISA_END] = {
+    ISA_TABLE(dots_f32), ISA_TABLE_F64(dots_f64), ISA_TABLE(dots_bf16), ISA_TABLE(dots_f16),
+    ISA_TABLE(rows_f32), ISA_TABLE_F64(rows_f64), ISA_TABLE(rows_bf16), ISA_TABLE(rows_f16),
 };
 
 rl_gemv_body rl_gemv_body_get(int body) {
-    return bodies[body];
+    return (&bodies[0][0])[body];
 }
 
 RL_CHOOSER
 int rl_gemv_body_of(const rl_call *k, int dtype, bool dots) {
     const int at = dtype == RL_F32 ? 0 : dtype == RL_F64 ? 1 : dtype == RL_BF16 ? 2 : 3;
-    return at + (dots ? 0 : GEMV_DTYPES) + (k->svc->isa & RL_ISA_AVX512 ? 2 * GEMV_DTYPES : 0);
+    return (at + (dots ? 0 : 4)) * RL_ISA_END + k->svc->isa;
 }
-#else
-static void nothing(const rl_gemv *t, int64_t j0, int64_t j1) {
-    (void)t, (void)j0, (void)j1;
-}
-rl_gemv_body rl_gemv_body_get(int body) {
-    (void)body;
-    return nothing;
-}
-int rl_gemv_body_of(const rl_call *k, int dtype, bool dots) {
-    (void)k, (void)dtype, (void)dots;
-    return 0;
-}
-#endif

@@ -1,37 +1,17 @@
 /* Panels and strips of Note [Panels] (kernels/simd/gemm/gemm.h), from matrices of any strides and dtype.
  */
 #include "gemm.h"
-#include "kernels/simd/common.h"
+#include "kernels/simd/transpose.h"
 
 /* ---- rows become columns ---- */
-#ifdef RL_SIMD_X86
 static inline void transpose_square(float *t, int64_t step, const float *f, int64_t row) {
-    __m128 a = _mm_loadu_ps(f), b = _mm_loadu_ps(f + row);
-    __m128 c = _mm_loadu_ps(f + 2 * row), d = _mm_loadu_ps(f + 3 * row);
-    _MM_TRANSPOSE4_PS(a, b, c, d);
-    _mm_storeu_ps(t, a);
-    _mm_storeu_ps(t + step, b);
-    _mm_storeu_ps(t + 2 * step, c);
-    _mm_storeu_ps(t + 3 * step, d);
+    simd_transpose_tile_32((char *)t, step * 4, (const char *)f, row * 4);
 }
 static inline void transpose_square_double(double *t, int64_t step, const double *f, int64_t row) {
     for (int i = 0; i < 4; i += 2)
-        for (int j = 0; j < 4; j += 2) {
-            __m128d a = _mm_loadu_pd(f + i * row + j), b = _mm_loadu_pd(f + (i + 1) * row + j);
-            _mm_storeu_pd(t + j * step + i, _mm_unpacklo_pd(a, b));
-            _mm_storeu_pd(t + (j + 1) * step + i, _mm_unpackhi_pd(a, b));
-        }
+        for (int j = 0; j < 4; j += 2)
+            simd_transpose_tile_64((char *)(t + j * step + i), step * 8, (const char *)(f + i * row + j), row * 8);
 }
-#else
-#define SQUARE(name, T)                                                                                      \
-    static inline void name(T *t, int64_t step, const T *f, int64_t row) {                                   \
-        for (int i = 0; i < 4; i++)                                                                          \
-            for (int j = 0; j < 4; j++) t[j * step + i] = f[i * row + j];                                    \
-    }
-SQUARE(transpose_square, float)
-SQUARE(transpose_square_double, double)
-#undef SQUARE
-#endif
 
 #define TURN(name, T, square)                                                                                \
     static void name(T *to, int64_t step, const T *from, int64_t row, int64_t rows, int64_t n) {             \

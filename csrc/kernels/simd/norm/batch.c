@@ -17,16 +17,11 @@ typedef struct {
 } rl_norm_columns;
 
 /* ---- columns of batch normalisation ---- */
-#ifdef RL_SIMD_X86
 enum { STRETCH = 64, BLOCKS = 64 }; /* rows; at most so many blocks */
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "batch_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "batch_impl.inc"
+#define ISA_IMPL "kernels/simd/norm/batch_impl.inc"
+#include "kernels/simd/foreach_isa.h"
 
+typedef void (*norm_body)(void *, int64_t, int64_t, int);
 /* the moments of a channel's columns in all blocks but the first */
 static void blocks_join(const rl_norm_columns *j, int64_t blocks) {
     for (int64_t b = 1; b < blocks; b++) {
@@ -45,32 +40,31 @@ static void blocks_join(const rl_norm_columns *j, int64_t blocks) {
 }
 
 /* The mean and the squared distances of each column; of gradients the sums of grad and grad * (x - center).
- * They end in the parts of the first block. RL_UNSUPPORTED without AVX2. */
+ * They end in the parts of the first block. RL_UNSUPPORTED without an instruction set. */
 RL_CHOOSER
 static rl_status rl_norm_columns_sum(rl_call *k, rl_norm_columns *j) {
-    bool wide = k->svc->isa & RL_ISA_AVX512;
+    static const norm_body sums[] = ISA_TABLE(sum_tiles);
+    static const int64_t tiles[] = ISA_TABLE(TILE);
     j->block = simd_max(simd_ceil_div(j->rows, BLOCKS), STRETCH);
-    j->tile = wide ? TILE_avx512 : TILE_avx2;
+    j->tile = tiles[k->svc->isa];
     j->tiles = simd_ceil_div(j->columns, j->tile);
     int64_t blocks = simd_ceil_div(j->rows, j->block);
     j->parts = k->svc->scratch(k, RL_COUNT(blocks, j->columns), sizeof *j->parts);
     if (!j->parts) return RL_FAIL;
     double ns = NORM_NS * (double)(simd_min(j->block, j->rows) * simd_min(j->tile, j->columns));
-    k->svc->parallel(k, blocks * j->tiles, ns, wide ? sum_tiles_avx512 : sum_tiles_avx2, j);
+    k->svc->parallel(k, blocks * j->tiles, ns, sums[k->svc->isa], j);
     blocks_join(j, blocks);
     return RL_OK;
 }
 
 /* to = (x - center) * scale + shift; of gradients to = grad * scale - (x - center) * slope - shift */
 static void rl_norm_columns_apply(rl_call *k, rl_norm_columns *j) {
-    k->svc->parallel(k, j->rows, NORM_NS * (double)j->columns,
-                     k->svc->isa & RL_ISA_AVX512 ? apply_rows_avx512 : apply_rows_avx2, j);
+    static const norm_body apply[] = ISA_TABLE(apply_rows);
+    k->svc->parallel(k, j->rows, NORM_NS * (double)j->columns, apply[k->svc->isa], j);
 }
-#endif
 
 /* Batch normalisation of contiguous float32, forward and backward: a thread takes whole channels where planes
  * are long enough for vectors, else rows of channels (batch.c). */
-#ifdef RL_SIMD_X86
 #include <math.h>
 
 typedef struct {
@@ -297,12 +291,3 @@ RL_KERNEL(simd_batch_norm_back) {
     k->svc->parallel(k, j.channels, 2 * NORM_NS * (double)(j.samples * j.plane), back_channels, &j);
     return RL_OK;
 }
-#else
-#define REFUSES(kernel)                                                                                      \
-    RL_KERNEL(simd_##kernel) {                                                                               \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-REFUSES(batch_norm)
-REFUSES(batch_norm_back)
-#endif

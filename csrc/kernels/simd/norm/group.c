@@ -6,7 +6,6 @@
  * what those sum up to is joined in order. Lines too short for vectors become rows with a weight for each
  * number (norm.h). */
 #include "norm.h"
-#ifdef RL_SIMD_X86
 #include <math.h>
 
 enum { SHORT_LINE = 16, LONG_LINE = 4096, FEW = 8 };
@@ -321,14 +320,3 @@ RL_KERNEL(simd_group_norm_back) {
     samples_join(&j);
     return simd_results_end(k, 0, j.made);
 }
-#else
-#define REFUSES(kernel)                                                                                      \
-    RL_KERNEL(simd_##kernel) {                                                                               \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-REFUSES(group_norm)
-REFUSES(native_group_norm)
-REFUSES(instance_norm)
-REFUSES(group_norm_back)
-#endif

@@ -30,7 +30,7 @@ typedef struct {
     void (*back)(const float *grad, const float *x, float *to, int64_t n, float center, float scale,
                  float slope, float shift);
 } rl_norm_runs;
-const rl_norm_runs *rl_norm_runs_get(const rl_call *k); /* NULL when the CPU has no AVX2 */
+const rl_norm_runs *rl_norm_runs_get(const rl_call *k); /* NULL without an instruction set */
 
 static const double NORM_NS = 0.3; /* a number */
 
@@ -53,7 +53,7 @@ typedef struct {
     rl_rooms rooms;           /* of each thread then, whose rows begin at ... */
     int64_t read_at, made_at; /* ... */
 } rl_norm_rows;
-/* RL_UNSUPPORTED without AVX2 */
+/* RL_UNSUPPORTED without an instruction set */
 rl_status rl_norm_rows_run(rl_call *k, rl_norm_rows *j, int64_t rows);
 
 /* Gradients: Note [Rows backward] in rows.c */

@@ -3,7 +3,6 @@
 #include <float.h>
 
 /* ---- passes of the norms over contiguous runs, compiled for each vector width; vectors of weights ---- */
-#ifdef RL_SIMD_X86
 enum { BACK_STRETCH = 128, COLUMNS = 512 };
 enum { LONG_ROW = 8192, BLOCK = 24576, BLOCK_ROWS = 8, BLOCKS = 64 }; /* numbers, rows; at most so many */
 typedef struct {
@@ -11,22 +10,13 @@ typedef struct {
     float *to, *by_weight, *by_bias;
 } norm_row;
 
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "kernels/simd/vmath/sums_impl.inc"
-#include "sums_impl.inc"
-#include "rows_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "kernels/simd/vmath/sums_impl.inc"
-#include "sums_impl.inc"
-#include "rows_impl.inc"
+#define ISA_IMPL "kernels/simd/norm/rows_impl.inc"
+#include "kernels/simd/foreach_isa.h"
 
 RL_CHOOSER
 const rl_norm_runs *rl_norm_runs_get(const rl_call *k) {
-    if (!(k->svc->isa & RL_ISA_AVX2)) return NULL;
-    return k->svc->isa & RL_ISA_AVX512 ? &runs_avx512 : &runs_avx2;
+    static const rl_norm_runs *const all[] = ISA_TABLE(&runs);
+    return all[k->svc->isa];
 }
 
 const float *rl_norm_vector(rl_call *k, const rl_view *v, int64_t n, float missing) {
@@ -37,11 +27,12 @@ const float *rl_norm_vector(rl_call *k, const rl_view *v, int64_t n, float missi
 }
 
 /* ---- layer_norm and rms_norm ---- */
+typedef void (*norm_body)(void *, int64_t, int64_t, int);
 static const double ROW_NS = 20; /* what a row takes beside its numbers */
 
 rl_status rl_norm_rows_run(rl_call *k, rl_norm_rows *j, int64_t rows) {
-    k->svc->parallel(k, rows, ROW_NS + NORM_NS * (double)j->n,
-                     k->svc->isa & RL_ISA_AVX512 ? norm_rows_avx512 : norm_rows_avx2, j);
+    static const norm_body body[] = ISA_TABLE(norm_rows);
+    k->svc->parallel(k, rows, ROW_NS + NORM_NS * (double)j->n, body[k->svc->isa], j);
     return RL_OK;
 }
 
@@ -68,7 +59,7 @@ RL_CHOOSER
 static rl_status rows_run(rl_call *k, const rl_view *weight, const rl_view *bias, rl_norm_rows *j) {
     float *made[3];
     const rl_view *x = k->arg[0].u.t;
-    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || !simd_is_floats(x) || !simd_is_floats(weight))
+    if (!k->svc->isa || x->numel == 0 || !simd_is_floats(x) || !simd_is_floats(weight))
         return RL_UNSUPPORTED;
     j->n = j->period = 1;
     for (int d = x->ndim - (int)k->attr[0]; d < x->ndim; d++) j->n *= x->shape[d];
@@ -94,16 +85,6 @@ RL_KERNEL(simd_rms_norm) {
     j.eps = k->arg[3].tag != RL_NONE ? rl_num(k, 3) : (double)FLT_EPSILON;
     return rows_run(k, rl_in(k, 2), NULL, &j);
 }
-#else
-RL_KERNEL(simd_layer_norm) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_rms_norm) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif
 
 /* Gradients of layer_norm and rms_norm of floats.
  *
@@ -114,7 +95,6 @@ RL_KERNEL(simd_rms_norm) {
  * float within a stretch of rows, in double within a block of them, and blocks are added in order: which
  * blocks there are depends on the sizes alone. Of long rows, whose sums would fill the cache, columns of them
  * are summed by a pass of their own. */
-#ifdef RL_SIMD_X86
 
 static const double BACK_ROW_NS = 30; /* what a row takes beside its numbers */
 
@@ -137,7 +117,10 @@ static rl_layout back_layout(const rl_call *k, rl_norm_back *j, int64_t all) {
 }
 
 rl_status rl_norm_back_run(rl_call *k, rl_norm_back *j) {
-    bool wide = k->svc->isa & RL_ISA_AVX512, columns = j->n > LONG_ROW && j->period == 1;
+    static const norm_body by_rows[] = ISA_TABLE(back_rows), by_columns[] = ISA_TABLE(back_columns),
+                           by_blocks[] = ISA_TABLE(back_blocks);
+    const int isa = k->svc->isa;
+    const bool columns = j->n > LONG_ROW && j->period == 1;
     double ns = BACK_ROW_NS + 2 * NORM_NS * (double)j->n;
     int64_t all = j->n * j->period, samples = j->rows / j->period;
     int64_t block = simd_max(simd_max(simd_ceil_div(BLOCK, all), simd_ceil_div(samples, BLOCKS)), BLOCK_ROWS);
@@ -146,15 +129,14 @@ rl_status rl_norm_back_run(rl_call *k, rl_norm_back *j) {
     for (int i = 0; i < 2; i++)
         if (!(j->parts[i] = k->svc->scratch(k, RL_COUNT(blocks, all), sizeof(double)))) return RL_FAIL;
     if (columns) {
-        k->svc->parallel(k, j->rows, ns, wide ? back_rows_avx512 : back_rows_avx2, j);
+        k->svc->parallel(k, j->rows, ns, by_rows[isa], j);
         k->svc->parallel(k, simd_ceil_div(j->n, COLUMNS), NORM_NS * COLUMNS * (double)j->rows,
-                         wide ? back_columns_avx512 : back_columns_avx2, j);
+                         by_columns[isa], j);
         return RL_OK;
     }
     const rl_layout l = back_layout(k, j, all);
     if (!k->svc->rooms(k, &l, k->threads, &j->rooms)) return RL_FAIL;
-    k->svc->parallel(k, blocks, ns * (double)simd_min(j->block, j->rows),
-                     wide ? back_blocks_avx512 : back_blocks_avx2, j);
+    k->svc->parallel(k, blocks, ns * (double)simd_min(j->block, j->rows), by_blocks[isa], j);
     for (int h = 0; h < 2; h++)
         for (int64_t b = 1; b < blocks; b++)
             for (int64_t i = 0; i < all; i++) j->parts[h][i] += j->parts[h][b * all + i];
@@ -176,7 +158,7 @@ static rl_status rows_back(rl_call *k, rl_norm_back j, const rl_view *weight, co
                            const rl_view *scale) {
     const rl_view *grad = k->arg[0].u.t, *x = k->arg[1].u.t;
     float *made[3];
-    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || !simd_is_floats(x) || !simd_is_floats(weight) ||
+    if (!k->svc->isa || x->numel == 0 || !simd_is_floats(x) || !simd_is_floats(weight) ||
         !simd_is_floats(mean) || !simd_is_floats(scale))
         return RL_UNSUPPORTED;
     j.rows = k->attr[0], j.n = k->attr[1], j.period = 1;
@@ -203,13 +185,3 @@ RL_KERNEL(simd_rms_norm_back) {
     double eps = k->arg[4].tag != RL_NONE ? rl_num(k, 4) : (double)FLT_EPSILON;
     return rows_back(k, (rl_norm_back){.eps = eps, .around_zero = true}, rl_in(k, 3), NULL, NULL);
 }
-#else
-RL_KERNEL(simd_layer_norm_back) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_rms_norm_back) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif

@@ -6,7 +6,6 @@
  *   above each other to a line, and then along it: at steps of 1 and 2 as the windows lie, else at places
  * that a table names. Nothing is written twice. */
 #include "pool.h"
-#ifdef RL_SIMD_X86
 typedef enum {
     AVG_BACKWARD_FILL,
     AVG_BACKWARD_ONE,
@@ -23,26 +22,9 @@ typedef struct {
     const int32_t *table;
     int64_t table_row, rounds;
 } avg_backward_job;
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "avg_backward_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "avg_backward_impl.inc"
-#undef SIMD_DOUBLE
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "avg_backward_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "avg_backward_impl.inc"
-#undef SIMD_DOUBLE
-#undef SIMD_BITS
+#define ISA_IMPL "kernels/simd/pool/avg_backward_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 static bool table_make(rl_call *k, avg_backward_job *s) {
     const rl_pool_plan *g = &s->job.plan;
@@ -105,13 +87,3 @@ RL_KERNEL(simd_avg_pool_back) {
 RL_KERNEL(simd_adaptive_avg_pool_back) {
     return avg_backward_run(k, true);
 }
-#else
-RL_KERNEL(simd_avg_pool_back) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_adaptive_avg_pool_back) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif

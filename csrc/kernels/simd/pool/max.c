@@ -1,34 +1,8 @@
 /* Max pooling, with and without indices. */
 #include "pool.h"
-#ifdef RL_SIMD_X86
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "indices_impl.inc"
-#include "lines_impl.inc"
-#include "max_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "indices_impl.inc"
-#include "lines_impl.inc"
-#include "max_impl.inc"
-#undef SIMD_DOUBLE
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "indices_impl.inc"
-#include "lines_impl.inc"
-#include "max_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "indices_impl.inc"
-#include "lines_impl.inc"
-#include "max_impl.inc"
-#undef SIMD_DOUBLE
-#undef SIMD_BITS
+#define ISA_IMPL "kernels/simd/pool/max_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 RL_CHOOSER
 static rl_status indices_run(rl_call *k, bool adaptive) {
@@ -57,13 +31,3 @@ RL_KERNEL(simd_max_pool_indices) {
 RL_KERNEL(simd_adaptive_max_pool) {
     return indices_run(k, true);
 }
-#else
-RL_KERNEL(simd_max_pool_indices) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_adaptive_max_pool) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif

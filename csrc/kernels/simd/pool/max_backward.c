@@ -1,6 +1,5 @@
 /* Gradients of max pooling: the maxima are searched again, or a tensor of indices names them. */
 #include "pool.h"
-#ifdef RL_SIMD_X86
 typedef struct {
     indices_job places;
     const char *grad;
@@ -8,34 +7,9 @@ typedef struct {
     int64_t bad; /* an index out of range */
     int seen;
 } max_job;
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "indices_impl.inc"
-#include "lines_impl.inc"
-#include "max_backward_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "indices_impl.inc"
-#include "lines_impl.inc"
-#include "max_backward_impl.inc"
-#undef SIMD_DOUBLE
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "indices_impl.inc"
-#include "lines_impl.inc"
-#include "max_backward_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "indices_impl.inc"
-#include "lines_impl.inc"
-#include "max_backward_impl.inc"
-#undef SIMD_DOUBLE
-#undef SIMD_BITS
+#define ISA_IMPL "kernels/simd/pool/max_backward_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 /* Each gradient goes to where its index says; an index is looked at where it is used. */
 #define SCATTER(T, name)                                                                                     \
@@ -116,21 +90,3 @@ RL_KERNEL(simd_adaptive_max_pool_back) {
 RL_KERNEL(simd_fractional_max_pool_back) {
     return by_indices(k, 4);
 }
-#else
-RL_KERNEL(simd_max_pool_back) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_max_pool_indices_back) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_adaptive_max_pool_back) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_fractional_max_pool_back) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif

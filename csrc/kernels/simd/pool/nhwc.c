@@ -6,7 +6,6 @@
  *   largest elements is two passes: where they stand, then each input takes the gradients whose place it is.
  */
 #include "pool.h"
-#ifdef RL_SIMD_X86
 enum { NHWC_PART = 256, NHWC_SPREAD = 64 }; /* channels that one item has */
 typedef enum { NHWC_MEAN, NHWC_MAX, NHWC_BOTH, NHWC_INDICES } nhwc_what;
 typedef struct {
@@ -21,30 +20,9 @@ typedef struct {
     int64_t bad; /* an index out of range */
     int faults;
 } nhwc_job;
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "indices_impl.inc"
-#include "nhwc_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "indices_impl.inc"
-#include "nhwc_impl.inc"
-#undef SIMD_DOUBLE
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "indices_impl.inc"
-#include "nhwc_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "indices_impl.inc"
-#include "nhwc_impl.inc"
-#undef SIMD_DOUBLE
-#undef SIMD_BITS
+#define ISA_IMPL "kernels/simd/pool/nhwc_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 /* v with its channels as the last dim, which is contiguous where it lies channels last */
 static rl_view turned(const rl_view *v, int64_t room[2 * RL_SMALL_DIMS]) {
@@ -242,19 +220,3 @@ RL_KERNEL(simd_max_pool_indices_nhwc_back) {
 RL_KERNEL(simd_adaptive_max_pool_nhwc_back) {
     return by_indices(k, 2);
 }
-#else
-#define UNSUPPORTED(name)                                                                                    \
-    RL_KERNEL(name) {                                                                                        \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-UNSUPPORTED(simd_avg_pool_nhwc)
-UNSUPPORTED(simd_adaptive_avg_pool_nhwc)
-UNSUPPORTED(simd_max_pool_nhwc)
-UNSUPPORTED(simd_adaptive_max_pool_nhwc)
-UNSUPPORTED(simd_avg_pool_nhwc_back)
-UNSUPPORTED(simd_adaptive_avg_pool_nhwc_back)
-UNSUPPORTED(simd_max_pool_nhwc_back)
-UNSUPPORTED(simd_max_pool_indices_nhwc_back)
-UNSUPPORTED(simd_adaptive_max_pool_nhwc_back)
-#endif

@@ -1,6 +1,5 @@
 /* What the kernels of pooling read of a call. */
 #include "pool.h"
-#ifdef RL_SIMD_X86
 
 /* Windows of adaptive pooling are equal where the output divides the input. */
 RL_CHOOSER
@@ -20,7 +19,7 @@ static bool windows_read(pool_job *j, const rl_window *a, bool adaptive) {
 RL_CHOOSER
 rl_status simd_pool_read(rl_call *k, pool_job *j, const rl_view *input, const rl_view *output,
                          bool adaptive) {
-    if (!(k->svc->isa & RL_ISA_AVX2) || input->numel == 0 || output->numel == 0) return RL_UNSUPPORTED;
+    if (!k->svc->isa || input->numel == 0 || output->numel == 0) return RL_UNSUPPORTED;
     j->computes = input->dtype == RL_F64 ? RL_F64 : RL_F32;
     if (j->computes == RL_F32 && !simd_is_floats(input)) return RL_UNSUPPORTED;
     j->k = k;
@@ -82,4 +81,3 @@ pool_seen *simd_pool_seen(rl_call *k, const pool_job *j, int i) {
     }
     return seen;
 }
-#endif

@@ -5,7 +5,6 @@
 #include "kernels/shared/pool.h"
 
 /* ---- what the kernels of pooling share. They compute in floats (halves, too) or in doubles ---- */
-#ifdef RL_SIMD_X86
 #include "kernels/simd/floats.h"
 enum { POOL_SLACK = 64 };          /* loads run over a line's end */
 static const double POOL_NS = 0.3; /* an input number */
@@ -41,18 +40,16 @@ pool_seen *simd_pool_seen(rl_call *k, const pool_job *j, int i);
 
 typedef void (*pool_body)(void *, int64_t, int64_t, int);
 typedef struct {
-    pool_body narrow, narrow_doubles, wide, wide_doubles;
+    pool_body floats[RL_ISA_END], doubles[RL_ISA_END];
 } pool_bodies;
 #define POOL_BODIES(name)                                                                                    \
     (pool_bodies) {                                                                                          \
-        name##_avx2, name##_avx2_f64, name##_avx512, name##_avx512_f64                                       \
+        ISA_TABLE(name), ISA_TABLE_F64(name)                                                                 \
     }
 RL_CHOOSER
 static inline pool_body pool_body_of(const pool_job *j, pool_bodies all) {
-    bool wide = j->k->svc->isa & RL_ISA_AVX512, doubles = j->computes == RL_F64;
-    return wide ? (doubles ? all.wide_doubles : all.wide) : (doubles ? all.narrow_doubles : all.narrow);
+    return (j->computes == RL_F64 ? all.doubles : all.floats)[j->k->svc->isa];
 }
-#endif
 
 /* The indices of the maxima of windows.
  *
@@ -60,7 +57,6 @@ static inline pool_body pool_body_of(const pool_job *j, pool_bodies all) {
  *   The rows of the input that a row of outputs sees are copied to lines with -inf around them; then each
  *   element of V_WIDTH windows at once is compared with the largest so far, beside which stands how far from
  *   the window's corner it was found. In doubles that is a double, too. */
-#ifdef RL_SIMD_X86
 typedef struct {
     pool_job job;
     int64_t line, cols; /* elements of one of a thread's lines; what of it is no padding */
@@ -101,5 +97,4 @@ static inline bool indices_lines(indices_job *s) {
     j->line = j->kernel[0] * j->kernel[1] * s->line;
     return true;
 }
-#endif
 #endif

@@ -12,7 +12,6 @@
  *   A table names, for each output, the elements of its window in the line; what is missing is the line's
  *   element 0. Few wide windows are taken one by one (ROWS_WIDE), those of 2 x 2 without a line. */
 #include "pool.h"
-#ifdef RL_SIMD_X86
 typedef enum { ROWS_PAIRS, ROWS_ONE, ROWS_TWO, ROWS_TABLE, ROWS_WIDE } rows_way;
 typedef struct {
     pool_job job;
@@ -22,26 +21,9 @@ typedef struct {
     int64_t table_row, rounds;
     void *counts; /* what means divide by along the line */
 } rows_job;
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "rows_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "rows_impl.inc"
-#undef SIMD_DOUBLE
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "rows_impl.inc"
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "words_impl.inc"
-#include "rows_impl.inc"
-#undef SIMD_DOUBLE
-#undef SIMD_BITS
+#define ISA_IMPL "kernels/simd/pool/rows_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 static int64_t widest(const pool_job *j) {
     const rl_pool_plan *g = &j->plan;
@@ -123,17 +105,3 @@ RL_KERNEL(simd_avg_pool) {
 RL_KERNEL(simd_adaptive_avg_pool) {
     return rows_run(k, true, false);
 }
-#else
-RL_KERNEL(simd_max_pool) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_avg_pool) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_adaptive_avg_pool) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif

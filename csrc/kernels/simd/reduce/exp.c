@@ -1,6 +1,5 @@
 /* logsumexp. */
 #include "reduce.h"
-#ifdef RL_SIMD_X86
 #include <math.h>
 /* Note [Sums of powers]
  * A state is the largest element (a) and the sum of exp(x - a) (b), which neither overflows nor vanishes.
@@ -16,8 +15,9 @@ static inline void peak_raise(fold_cell *a, fold_cell *b, double max) {
     if (b->d != 0 && shift != before) b->d *= exp(before - shift);
 }
 
-#define FOLD_BODY "exp_impl.inc"
-#include "widths.inc"
+#define ISA_IMPL "kernels/simd/reduce/exp_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 FOLD_CODE(powers_code, powers, )
 
 static void join_powers(fold_state *s, const fold_state *later, int width) {
@@ -40,9 +40,3 @@ RL_KERNEL(simd_logsumexp) {
                                        .ns = 0.4};
     return simd_reduce(k, &how, 0);
 }
-#else
-RL_KERNEL(simd_logsumexp) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif

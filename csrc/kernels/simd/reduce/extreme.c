@@ -1,6 +1,5 @@
 /* Largest and smallest elements and where they are. NaN beats every number; the first of equals wins. */
 #include "reduce.h"
-#ifdef RL_SIMD_X86
 /* does the value beat that of a state? One without a place has had nothing. */
 static inline bool is_more(const fold_cell *a, const fold_cell *place, double x) {
     return (place->i < 0) | (x > a->d) | ((x != x) & (a->d == a->d));
@@ -9,8 +8,9 @@ static inline bool is_less(const fold_cell *a, const fold_cell *place, double x)
     return (place->i < 0) | (x < a->d) | ((x != x) & (a->d == a->d));
 }
 
-#define FOLD_BODY "extreme_impl.inc"
-#include "widths.inc"
+#define ISA_IMPL "kernels/simd/reduce/extreme_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 /* ---- integers ---- */
 #define EACH_INTEGER(X, ...)                                                                                 \
@@ -177,17 +177,3 @@ RL_KERNEL(simd_min_dim) {
 RL_KERNEL(simd_argmin) {
     return place_min(k);
 }
-#else
-#define REFUSES(kernel)                                                                                      \
-    RL_KERNEL(simd_##kernel) {                                                                               \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-REFUSES(amax)
-REFUSES(amin)
-REFUSES(aminmax)
-REFUSES(max_dim)
-REFUSES(argmax)
-REFUSES(min_dim)
-REFUSES(argmin)
-#endif

@@ -8,17 +8,11 @@
  *                            tile: neighbouring outputs    piece: a range of the elements of each
  *
  * What folds cannot read where it lies (halves, gaps, short runs) goes through a small buffer. */
-#ifdef RL_SIMD_X86
 /* a unit of work has about this many elements; so many units are enough for any number of threads */
 enum { UNIT = 1 << 15, UNITS = 128, BUFFER = 2048, RUN = 256, NARROW = 16, LOOP_NS = 20 };
 
-#define SIMD_BITS 256
-#include "kernels/simd/isa.h"
-#include "load_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "kernels/simd/isa.h"
-#include "load_impl.inc"
+#define ISA_IMPL "kernels/simd/reduce/load_impl.inc"
+#include "kernels/simd/foreach_isa.h"
 
 typedef struct {
     const fold_reduction *how;
@@ -276,14 +270,15 @@ static void reduce_plan(reduce_job *job) {
 /* what the folds read: the memory itself, or floats made of halves */
 RL_CHOOSER
 static bool reduce_code(const rl_call *k, reduce_job *job, int dtype) {
-    int isa = k->svc->isa & RL_ISA_AVX512 ? 1 : 0, read = dtype;
+    static const fold_load halves[] = ISA_TABLE(load_half), bfloats[] = ISA_TABLE(load_bfloat);
+    const int isa = k->svc->isa;
+    int read = dtype;
     job->code = job->how->code[isa][dtype];
     job->load = NULL;
     if (!job->code.along && rl_is_half(dtype)) {
         read = RL_F32;
         job->code = job->how->code[isa][read];
-        job->load = isa ? (dtype == RL_F16 ? load_half_avx512 : load_bfloat_avx512)
-                        : (dtype == RL_F16 ? load_half_avx2 : load_bfloat_avx2);
+        job->load = (dtype == RL_F16 ? halves : bfloats)[isa];
     }
     job->item = rl_itemsize(dtype);
     job->fold_item = rl_itemsize(read);
@@ -299,7 +294,7 @@ rl_status simd_reduce(rl_call *k, const fold_reduction *how, double number) {
     const rl_view *x = rl_in(k, 0);
     reduce_job job;
     job.how = how, job.number = number, job.outputs = k->n_out;
-    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || !reduce_code(k, &job, x->dtype))
+    if (!k->svc->isa || x->numel == 0 || !reduce_code(k, &job, x->dtype))
         return RL_UNSUPPORTED;
     job.kind = how->truth || !rl_is_float(x->dtype) ? &how->ints : &how->floats;
     for (int i = 0; i < job.outputs; i++) job.dtype[i] = k->out[i]->dtype;
@@ -316,13 +311,11 @@ rl_status simd_reduce(rl_call *k, const fold_reduction *how, double number) {
     if (job.pieces > 1) reduce_joined(&job);
     return RL_OK;
 }
-#endif
 
 /* ---- count_nonzero: C loops over the bits of elements, which the compiler turns into vectors ---- */
-#ifdef RL_SIMD_X86
 /* a run of bytes is counted in bytes, so many times BYTE_LANES of them */
 enum { BYTE_RUN = 255, BYTE_LANES = 32 };
-static __attribute__((target("avx2"))) int64_t count_bytes(const uint8_t *p, int64_t n) {
+static ISA_LEAST int64_t count_bytes(const uint8_t *p, int64_t n) {
     int64_t all = 0, i = 0;
     while (i + BYTE_LANES <= n) {
         uint8_t lane[BYTE_LANES] = {0};
@@ -370,8 +363,7 @@ static __attribute__((target("avx2"))) int64_t count_bytes(const uint8_t *p, int
 FOLD_EACH_TRUTH(COUNT, count)
 
 #define ENTRY(D, T, is_true, name) FOLD_ENTRY(D, name, D)
-static const fold_code count_code[2][RL_NDTYPES] = {{FOLD_EACH_TRUTH(ENTRY, count)},
-                                                    {FOLD_EACH_TRUTH(ENTRY, count)}};
+FOLD_CODE_INTS(count_code, FOLD_EACH_TRUTH(ENTRY, count))
 FOLD_JOIN(join_count, i, fold_add_integer)
 
 RL_KERNEL(simd_count_nonzero) {
@@ -379,15 +371,8 @@ RL_KERNEL(simd_count_nonzero) {
         .code = count_code, .ints.join = join_count, .truth = true, .ns = 0.06};
     return simd_reduce(k, &how, 0);
 }
-#else
-RL_KERNEL(simd_count_nonzero) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif
 
 /* ---- any and all: C loops over the bits of elements, which the compiler turns into vectors ---- */
-#ifdef RL_SIMD_X86
 /* A run is left as soon as its answer is known, and so is the rest of what the state has to see. */
 #define TRUTH(D, T, is_true, name, known, start, op)                                                         \
     FOLD_LOOP void name##_along_##D(fold_state *s, int j, int end, const void *from, int64_t n,              \
@@ -421,10 +406,8 @@ RL_KERNEL(simd_count_nonzero) {
 FOLD_EACH_TRUTH(TRUTH, any, 1, 0, |)
 FOLD_EACH_TRUTH(TRUTH, all, 0, 1, &)
 
-static const fold_code any_code[2][RL_NDTYPES] = {{FOLD_EACH_TRUTH(ENTRY, any)},
-                                                  {FOLD_EACH_TRUTH(ENTRY, any)}};
-static const fold_code all_code[2][RL_NDTYPES] = {{FOLD_EACH_TRUTH(ENTRY, all)},
-                                                  {FOLD_EACH_TRUTH(ENTRY, all)}};
+FOLD_CODE_INTS(any_code, FOLD_EACH_TRUTH(ENTRY, any))
+FOLD_CODE_INTS(all_code, FOLD_EACH_TRUTH(ENTRY, all))
 FOLD_JOIN(join_any, i, fold_max_integer)
 FOLD_JOIN(join_all, i, fold_min_integer)
 
@@ -438,12 +421,3 @@ RL_KERNEL(simd_all) {
         .code = all_code, .ints = {.a.i = 1, .join = join_all}, .truth = true, .ns = 0.06};
     return simd_reduce(k, &how, 0);
 }
-#else
-#define REFUSES(kernel)                                                                                      \
-    RL_KERNEL(simd_##kernel) {                                                                               \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-REFUSES(any)
-REFUSES(all)
-#endif

@@ -34,7 +34,7 @@ typedef struct {
     void (*join)(fold_state *s, const fold_state *later, int width);
 } fold_kind;
 typedef struct {
-    const fold_code (*code)[RL_NDTYPES]; /* for AVX2, for AVX-512; halves without an entry become floats */
+    const fold_code (*code)[RL_NDTYPES]; /* by instruction set; halves without an entry become floats */
     fold_kind floats, ints;
     void (*finish)(fold_state *s, int width, double number); /* or NULL */
     bool truth;                                              /* states are integers, whatever the dtype */
@@ -77,12 +77,15 @@ static inline int64_t fold_min_integer(int64_t a, int64_t b) {
 /* ---- tables: both forms of a fold, for dtype D ---- */
 #define FOLD_ENTRY(D, name, suffix)  [RL_##D] = {name##_along_##suffix, name##_across_##suffix},
 #define FOLD_FLOATS(name, isa)       FOLD_ENTRY(F32, name, isa) FOLD_ENTRY(F64, name, isa##_f64)
+#define FOLD_ISA(isa, torch, has, name, ...) [RL_ISA_##isa] = {FOLD_FLOATS(name, isa) __VA_ARGS__},
 #define FOLD_CODE(table, name, ints) /* float and double vectors, and what stands in `ints` */               \
-    static const fold_code table[2][RL_NDTYPES] = {{FOLD_FLOATS(name, avx2) ints},                           \
-                                                   {FOLD_FLOATS(name, avx512) ints}};
+    static const fold_code table[RL_ISA_END][RL_NDTYPES] = {RL_EACH_ISA(FOLD_ISA, name, ints)};
+#define FOLD_ISA_INTS(isa, torch, has, ...) [RL_ISA_##isa] = {__VA_ARGS__},
+#define FOLD_CODE_INTS(table, ints) /* without vectors of their own */                                       \
+    static const fold_code table[RL_ISA_END][RL_NDTYPES] = {RL_EACH_ISA(FOLD_ISA_INTS, ints)};
 
-/* ---- integers: C loops that the compiler turns into vectors of AVX2 ---- */
-#define FOLD_LOOP __attribute__((target("avx2"))) static
+/* ---- integers: C loops that the compiler turns into vectors ---- */
+#define FOLD_LOOP ISA_LEAST static
 /* x joins acc, both of type T; the state is int64 */
 #define FOLD_INTEGER(name, D, T, start, join, expression)                                                    \
     FOLD_LOOP void name##_along_##D(fold_state *s, int j, int end, const void *from, int64_t n,              \

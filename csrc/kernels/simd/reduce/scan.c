@@ -9,7 +9,6 @@
  *   a line in one piece             vectors run over it; few long ones are cut into blocks, whose totals
  *                                   are known before they are scanned
  *   all others                      through a small buffer, halves as floats */
-#ifdef RL_SIMD_X86
 #include <math.h>
 /* elements of a block: fixed, so that no result depends on the threads */
 enum { SCAN_TILE = 256, BLOCK = 1 << 14, FEW_LINES = 64, BUFFER = 1024, SHORT_LINE = 16 };
@@ -32,27 +31,9 @@ static double log_add(double a, double b) {
     return high + log1p(exp(low - high));
 }
 
-#define SIMD_BITS 256
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "reduce_impl.inc"
-#include "scan_impl.inc"
-#undef SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "reduce_impl.inc"
-#include "load_impl.inc"
-#include "scan_impl.inc"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#define SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "reduce_impl.inc"
-#include "scan_impl.inc"
-#undef SIMD_DOUBLE
-#include "kernels/simd/isa.h"
-#include "reduce_impl.inc"
-#include "load_impl.inc"
-#include "scan_impl.inc"
+#define ISA_IMPL "kernels/simd/reduce/scan_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 #define SCAN_INTEGER(name, neutral, join)                                                                    \
     FOLD_LOOP fold_cell name##_total_I64(const void *from, int64_t n) {                                      \
@@ -81,20 +62,12 @@ SCAN_INTEGER(cumprod, 1, fold_times_integer)
 
 #define ENTRY(D, name, suffix)                                                                               \
     [RL_##D] = {name##_total_##suffix, name##_line_##suffix, name##_across_##suffix},
-#define CODE(name)                                                                                           \
-    {                                                                                                        \
-        {ENTRY(F32, name, avx2) ENTRY(F64, name, avx2_f64) ENTRY(I64, name, I64)}, {                         \
-            ENTRY(F32, name, avx512) ENTRY(F64, name, avx512_f64) ENTRY(I64, name, I64)                      \
-        }                                                                                                    \
-    }
-#define FLOAT_CODE(name)                                                                                     \
-    {                                                                                                        \
-        {ENTRY(F32, name, avx2) ENTRY(F64, name, avx2_f64)}, {                                               \
-            ENTRY(F32, name, avx512) ENTRY(F64, name, avx512_f64)                                            \
-        }                                                                                                    \
-    }
+#define SCAN_FLOATS(isa, torch, has, name)                                                                   \
+    [RL_ISA_##isa] = {ENTRY(F32, name, isa) ENTRY(F64, name, isa##_f64)},
+#define SCAN_NUMBERS(isa, torch, has, name)                                                                  \
+    [RL_ISA_##isa] = {ENTRY(F32, name, isa) ENTRY(F64, name, isa##_f64) ENTRY(I64, name, I64)},
 typedef struct {
-    scan_code code[2][RL_NDTYPES];
+    scan_code code[RL_ISA_END][RL_NDTYPES];
     double first;
     double (*join)(double, double);
     int64_t first_integer;
@@ -197,18 +170,20 @@ static void totals_scan(scan_job *job) {
 
 RL_CHOOSER
 static bool scan_code_of(const rl_call *k, scan_job *job, int dtype) {
-    int isa = k->svc->isa & RL_ISA_AVX512 ? 1 : 0;
+    static const fold_load load_halves[] = ISA_TABLE(load_half), load_bfloats[] = ISA_TABLE(load_bfloat);
+    static const fold_store store_halves[] = ISA_TABLE(store_half), store_bfloats[] = ISA_TABLE(store_bfloat);
+    const int isa = k->svc->isa;
     bool half = rl_is_half(dtype);
     job->code = job->how->code[isa][half ? RL_F32 : dtype];
     job->item = rl_itemsize(dtype);
     job->floats = rl_is_float(dtype);
     job->load = NULL;
     if (dtype == RL_F16) {
-        job->load = isa ? load_half_avx512 : load_half_avx2;
-        job->store = isa ? store_half_avx512 : store_half_avx2;
+        job->load = load_halves[isa];
+        job->store = store_halves[isa];
     } else if (dtype == RL_BF16) {
-        job->load = isa ? load_bfloat_avx512 : load_bfloat_avx2;
-        job->store = isa ? store_bfloat_avx512 : store_bfloat_avx2;
+        job->load = load_bfloats[isa];
+        job->store = store_bfloats[isa];
     }
     return job->code.line != NULL;
 }
@@ -237,7 +212,7 @@ static rl_status scan_run(rl_call *k, const scan *how) {
     const rl_view *x = rl_in(k, 0);
     scan_job job;
     job.how = how;
-    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || !scan_code_of(k, &job, x->dtype))
+    if (!k->svc->isa || x->numel == 0 || !scan_code_of(k, &job, x->dtype))
         return RL_UNSUPPORTED;
     scan_iter(k, &job);
     const rl_iter *w = &job.lines;
@@ -267,34 +242,19 @@ static rl_status scan_run(rl_call *k, const scan *how) {
 }
 
 RL_KERNEL(simd_cumsum) {
-    static const scan how = {CODE(cumsum), 0, fold_add, 0, fold_add_integer, 0.4};
+    static const scan how = {{RL_EACH_ISA(SCAN_NUMBERS, cumsum)}, 0, fold_add, 0, fold_add_integer, 0.4};
     return scan_run(k, &how);
 }
 RL_KERNEL(simd_cumprod) {
-    static const scan how = {CODE(cumprod), 1, fold_times, 1, fold_times_integer, 0.4};
+    static const scan how = {{RL_EACH_ISA(SCAN_NUMBERS, cumprod)}, 1, fold_times, 1, fold_times_integer, 0.4};
     return scan_run(k, &how);
 }
 RL_KERNEL(simd_logcumsumexp) {
-    static const scan how = {FLOAT_CODE(logcumsumexp), -INFINITY, log_add, .ns = 3};
+    static const scan how = {{RL_EACH_ISA(SCAN_FLOATS, logcumsumexp)}, -INFINITY, log_add, .ns = 3};
     return scan_run(k, &how);
 }
-#else
-RL_KERNEL(simd_logcumsumexp) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_cumsum) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_cumprod) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-#endif
 
 /* ---- running extremes and where they stand: the last of equals; a NaN is the extreme from then on ---- */
-#ifdef RL_SIMD_X86
 enum { TILE = 256 };
 typedef struct {
     const char *from;
@@ -393,7 +353,7 @@ static rl_status cumulative_run(rl_call *k, const cumulative code[RL_NDTYPES]) {
     int64_t dim = k->attr[0];
     cumulative_job job;
     rl_iter *w = &job.lines;
-    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0) return RL_UNSUPPORTED;
+    if (!k->svc->isa || x->numel == 0) return RL_UNSUPPORTED;
     job.run = code[x->dtype];
     rl_iter_begin(w, k->out[0], RL_WRITE);
     rl_iter_add(w, k->out[1]);
@@ -420,12 +380,3 @@ RL_KERNEL(simd_cummin) {
     static const cumulative code[RL_NDTYPES] = EXTREME_CODE(min);
     return cumulative_run(k, code);
 }
-#else
-#define REFUSES(kernel)                                                                                      \
-    RL_KERNEL(simd_##kernel) {                                                                               \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-REFUSES(cummax)
-REFUSES(cummin)
-#endif

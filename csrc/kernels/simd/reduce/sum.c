@@ -1,6 +1,5 @@
 /* Sums, means, products, variances. */
 #include "reduce.h"
-#ifdef RL_SIMD_X86
 /* Note [Variances]
  * A state is a mean (a) and the sum of squares around it (b). Two states become one as Chan, Golub and
  * LeVeque (1979) have it; nothing is ever the small difference of large sums. */
@@ -11,8 +10,9 @@ static inline void var_join(fold_cell *a, fold_cell *b, double had, double mean,
     b->d += squares + d * d * (had / all * more);
 }
 
-#define FOLD_BODY "sum_impl.inc"
-#include "widths.inc"
+#define ISA_IMPL "kernels/simd/reduce/sum_impl.inc"
+#define ISA_DOUBLES
+#include "kernels/simd/foreach_isa.h"
 
 FOLD_INTEGER(sum, I64, int64_t, 0, fold_add_integer, fold_add_integer(acc, x))
 FOLD_INTEGER(prod, I64, int64_t, 1, fold_times_integer, fold_times_integer(acc, x))
@@ -111,18 +111,3 @@ RL_KERNEL(simd_std_mean) {
         .code = var_code, .floats.join = join_var, .finish = finish_std_mean, .pair = true, .ns = 0.2};
     return simd_reduce(k, &how, correction_read(k));
 }
-#else
-#define REFUSES(kernel)                                                                                      \
-    RL_KERNEL(simd_##kernel) {                                                                               \
-        (void)k;                                                                                             \
-        return RL_UNSUPPORTED;                                                                               \
-    }
-REFUSES(sum)
-REFUSES(nansum)
-REFUSES(var_mean)
-REFUSES(std_mean)
-REFUSES(mean)
-REFUSES(prod)
-REFUSES(var)
-REFUSES(std)
-#endif
