@@ -36,7 +36,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo full test bench instructions instructions-record parity asan fence gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn scipy werror ulp stubs types site coverage names where lint format clean
+.PHONY: demo full test bench instructions instructions-record parity asan fence gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa scalar no-onednn scipy werror ulp stubs types site coverage names where lint format clean
 .PHONY: fuzz-difference fuzz-fail fuzz-threads mutate-sizes choosers toys
 
 demo: $(VENV)/.installed $(VENV)/.demo
@@ -52,6 +52,10 @@ ref: $(VENV)/.installed
 
 isa: $(VENV)/.installed
 	RUSHLIGHT_ISA=avx2 $(PYTEST)
+
+# the operators as on a CPU that is no x86-64
+scalar: build/scalar/.built
+	RUSHLIGHT_ISA=scalar PYTHONPATH=build/scalar $(RUN) -m pytest -n $(JOBS) tests/ops
 
 no-onednn: $(VENV)/.installed
 	RUSHLIGHT_ONEDNN=0 $(PYTEST)
@@ -302,6 +306,11 @@ build/cuda-sim/.built: $(VENV)/.installed $(SOURCES)
 
 build/cuda-sim-asan/.built: $(VENV)/.installed $(SOURCES)
 	$(call build-cuda-sim,cuda-sim-asan,RUSHLIGHT_BUILD=asan)
+
+build/scalar/.built: $(VENV)/.installed $(SOURCES)
+	@rm -rf build/scalar
+	@RUSHLIGHT_WERROR=1 RUSHLIGHT_CUDA=0 RUSHLIGHT_SCALAR_ISA=1 $(RUN) setup.py -q build --build-lib build/scalar
+	@touch $@
 
 $(VENV)/.tsan: $(VENV)/.installed $(SOURCES)
 	rm -rf $(VENV)/tsan

@@ -2,6 +2,7 @@
 
 RUSHLIGHT_BUILD=release|debug|asan|ubsan|tsan|cov   how
 RUSHLIGHT_WERROR=1                                  warnings are errors
+RUSHLIGHT_SCALAR_ISA=1                              on x86-64 the scalar vectors of other CPUs, too
 RUSHLIGHT_CUDA=0|1|auto|sim                  auto: _cuda is skipped, with the reason, where it fails to build;
                                              sim: _cuda_sim is built, the simulated device of the tests
 RUSHLIGHT_CUDA_ARCH="80;90+PTX"              for which GPUs; NVCC or CUDA_HOME say where nvcc is
@@ -29,6 +30,7 @@ from operator_help import c_source  # noqa: E402
 
 MODE = os.environ.get("RUSHLIGHT_BUILD", "release")
 WERROR = os.environ.get("RUSHLIGHT_WERROR") == "1"
+SCALAR_ISA = os.environ.get("RUSHLIGHT_SCALAR_ISA") == "1"
 CUDA = os.environ.get("RUSHLIGHT_CUDA", "0")
 CUDA_ARCH = os.environ.get("RUSHLIGHT_CUDA_ARCH", cuda_build.ARCHS)
 
@@ -63,6 +65,7 @@ CUDA_SIM_GLUE = "csrc/cuda_sim_init.c"
 # of both extensions: what the host computes before a kernel begins
 CUDA_SHARED = ["csrc/kernels/shared/optim.c", "csrc/kernels/shared/random_range.c"]
 NUMPY_GLUE = "csrc/object/numpy.c"
+ISA_READERS = ("csrc/kernels/simd/", "csrc/core/services.c")  # of csrc/kernel_abi/isa_list.h
 HELP = "build/generated/operator_help.c"  # what help() says, from the declarations
 
 C_FLAGS = ["-std=gnu11", "-fvisibility=hidden", "-Wall", "-Wextra", "-fno-math-errno", *MODES[MODE][0]]
@@ -128,12 +131,14 @@ class BuildExt(build_ext):
     def build_c(self, ext):
         renew(ROOT / HELP, c_source())
         without, with_python, with_numpy = self.python_free(), self.python(), self.numpy()
-        objects = self.compile(
-            ext,
-            lambda source: (
-                with_numpy if source == NUMPY_GLUE else with_python if knows_python(source) else without
-            ),
-        )
+        with_scalar = self.python_free("-DRL_SCALAR_ISA=1", "-Wno-psabi") if SCALAR_ISA else without
+
+        def objects_of(source):
+            if source.startswith(ISA_READERS):
+                return with_scalar
+            return with_numpy if source == NUMPY_GLUE else with_python if knows_python(source) else without
+
+        objects = self.compile(ext, objects_of)
         options = [*LINK_FLAGS, "-ldl", "-lpthread", "-lm"]
         self.link(ext, self.compiler.linker_so, objects, options, with_python.folder)
 
@@ -169,12 +174,12 @@ class BuildExt(build_ext):
         flags = ["-Icsrc", *flags, *C_FLAGS]
         return Objects(self.objects, command, flags, strict=["-Werror"], is_strict=WERROR, **options)
 
-    def python_free(self):
+    def python_free(self, *flags):
         """The compiler with no path to Python's headers and none of the interpreter's own flags."""
         compiler = itertools.takewhile(lambda word: not word.startswith("-"), self.compiler.compiler_so)
         command = shlex.split(os.environ.get("CC", "")) or list(compiler)
         given = [word for name in ("CPPFLAGS", "CFLAGS") for word in shlex.split(os.environ.get(name, ""))]
-        return self.c_objects(command, [*SHARED_FLAGS, *given])
+        return self.c_objects(command, [*SHARED_FLAGS, *given, *flags])
 
     def python(self, about="", flags=(), **options):
         of_environment = os.path.join(sys.exec_prefix, "include")  # of a venv: nothing is there

@@ -79,7 +79,8 @@ static PyObject *debug_kernels(PyObject *m, PyObject *which) {
     const bool ref = strcmp(text, "ref") == 0;
     const int isa = strcmp(text, "all") == 0 ? INT_MAX : rl_services_isa_named(text);
     if (!ref && isa < 0)
-        return PyErr_Format(PyExc_ValueError, "kernels must be all, avx2, none or ref, but got '%s'", text);
+        return PyErr_Format(PyExc_ValueError, "kernels must be all, ref or one of _isas(), but got '%s'",
+                            text);
     rl_dispatch_limit(ref, isa);
     Py_RETURN_NONE;
 }
@@ -165,6 +166,17 @@ static PyObject *debug_cpu_count(PyObject *m, PyObject *args) {
     return PyLong_FromLong(rl_cpu_count(omp, online, allowed, root));
 }
 
+static PyObject *isas(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    PyObject *list = PyList_New(0);
+    for (int isa = 0; list && rl_services_isa_name(isa); isa++) {
+        PyObject *name = PyUnicode_FromString(rl_services_isa_name(isa));
+        if (!name || PyList_Append(list, name) < 0) Py_CLEAR(list);
+        Py_XDECREF(name);
+    }
+    return list;
+}
+
 /* PyTorch's names */
 static PyObject *get_cpu_capability(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
@@ -216,8 +228,11 @@ static PyMethodDef functions[] = {
     {"_fail_alloc", debug_fail_alloc, METH_O,
      "_fail_alloc(n)\n--\n\nMakes the n-th allocation from now fail (0 is the next); a negative n none."},
     {"_kernels", debug_kernels, METH_O,
-     "_kernels(which)\n--\n\nFrom now on: all kernels, those of avx2, those without vectors (none), or the "
+     "_kernels(which)\n--\n\nFrom now on: all kernels, those of an instruction set (_isas()), or the "
      "reference kernels alone (ref). For tensors that are made afterwards."},
+    {"_isas", isas, METH_NOARGS,
+     "_isas()\n--\n\nWhat RUSHLIGHT_ISA may say: instruction sets that this build has vectors for, and "
+     "none."},
     {"_dnnl_offer", dnnl_offer, METH_O,
      "_dnnl_offer(path)\n--\n\nSays where oneDNN is; it is opened when a kernel is about to run it."},
     {"_dnnl_open", dnnl_is_open, METH_NOARGS,

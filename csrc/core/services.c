@@ -65,6 +65,10 @@ int rl_services_isa_named(const char *name) {
     return -1;
 }
 
+const char *rl_services_isa_name(int isa) {
+    return isa < RL_ISA_END ? isas[isa].name : NULL;
+}
+
 void rl_services_init(void) {
     if (RL_CHECKED) services.fenced = checked_part;
     if (rl_fence_mode) services.fenced = rl_fence_part;

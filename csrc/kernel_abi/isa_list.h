@@ -3,15 +3,16 @@
 #define RL_KERNEL_ABI_ISA_LIST_H
 
 /* Note [Instruction sets]
- * A line says the name of an instruction set, PyTorch's name for it, and whether this CPU has it. A later one is
- * better. What its vectors can do says kernels/simd/isa_<name>.h, whose words kernels/simd/isa.h lists:
+ * A line says the name of an instruction set, PyTorch's name for it, and whether this CPU has it. A later one
+ * is better. kernels/simd/isa_<name>.h has its vectors, in the words that kernels/simd/isa.h lists.
  *
- *   this line ──► RL_ISA_avx2             its number, which svc->isa is when kernels are to use it
- *             ──► kernels/simd/foreach_isa.h   compiles a kernel's text with isa_avx2.h: functions f_avx2
- *             ──► ISA_TABLE(f)            the functions by number: {[RL_ISA_avx2] = f_avx2, ...}
- *             ──► core/services.c         asks the CPU; RUSHLIGHT_ISA=avx2 allows none that is better
+ *   a line ─┬─► RL_ISA_avx2                     its number: of the best one that kernels may use, in svc->isa
+ *           ├─► kernels/simd/foreach_isa.h      compiles a kernel's text for it: f_avx2, f_avx2_f64
+ *           ├─► ISA_TABLE(f)                    these functions by number: {[RL_ISA_avx2] = f_avx2, ...}
+ *           └─► core/services.c                 asks the CPU; RUSHLIGHT_ISA=avx2 allows none that is better
  *
- * The scalar one is for every CPU that has no other here. On x86-64 it is compiled by RUSHLIGHT_SCALAR_ISA=1. */
+ * The scalar one serves CPUs that have no other here; on x86-64 it is compiled where RUSHLIGHT_SCALAR_ISA=1.
+ */
 #if !defined(__x86_64__) || defined(RL_SCALAR_ISA)
 #define RL_ISA_1(X, ...) X(scalar, "DEFAULT", true, __VA_ARGS__)
 #endif

@@ -164,10 +164,7 @@ rl_status simd_choose(rl_call *k, const rl_view *mask, const rl_view *yes, const
 RL_CHOOSER
 rl_status simd_choose_number(rl_call *k, const rl_view *mask, float yes, const rl_view *no) {
     static const simd_elementwise_op op = {
-        .operands = 2,
-        .masked = true,
-        .ns = 0.3,
-        .loop = {RL_EACH_ISA(CHOOSE_NUMBER_TABLE, )}};
+        .operands = 2, .masked = true, .ns = 0.3, .loop = {RL_EACH_ISA(CHOOSE_NUMBER_TABLE, )}};
     const rl_view *operand[] = {mask, no};
     const double numbers[SIMD_NUMBERS] = {(double)(int32_t)rl_float_bits(yes)};
     return no->dtype == RL_F32 ? simd_map_views(k, &op, operand, numbers) : RL_UNSUPPORTED;

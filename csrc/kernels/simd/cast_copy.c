@@ -7,8 +7,8 @@ enum { CAST_BLOCK = 512, CAST_DTYPES = RL_N_COMPUTED };
 
 simd_cast_copy simd_cast_copy_between(const rl_call *k, int to, int from) {
     simd_cast_copy m = {.to_item = (int)rl_itemsize(to), .from_item = (int)rl_itemsize(from)};
-    static const simd_convert (*const lists[])[CAST_DTYPES] = ISA_TABLE(conversions);
-    const simd_convert (*const list)[CAST_DTYPES] = lists[k->svc->isa];
+    static const simd_convert(*const lists[])[CAST_DTYPES] = ISA_TABLE(conversions);
+    const simd_convert(*const list)[CAST_DTYPES] = lists[k->svc->isa];
     if (to == from) return m;
     m.convert = list[from][to];
     if (m.convert) return m;

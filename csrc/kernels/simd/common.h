@@ -19,11 +19,13 @@
 #define ISA_TEXT(x)                        #x
 /* What is plain C and compiled once: for the least of them, as vectors that the compiler makes. */
 #if defined(__x86_64__) && !defined(RL_SCALAR_ISA)
-#define ISA_LEAST __attribute__((target("avx2,fma,f16c")))
+#define ISA_BASELINE __attribute__((target("avx2,fma,f16c")))
 #else
-#define ISA_LEAST
+#define ISA_BASELINE
 #endif
 
+/* what svc->parallel runs */
+typedef void (*simd_body)(void *, int64_t begin, int64_t end, int thread);
 /* four floats anywhere in memory */
 typedef float simd_four __attribute__((vector_size(16), aligned(4), may_alias));
 

@@ -23,25 +23,24 @@ typedef struct {
 #define ISA_DOUBLES
 #include "kernels/simd/foreach_isa.h"
 
-typedef void (*body)(void *, int64_t, int64_t, int);
 #define OF(name, isa)                                                                                        \
     [RL_P_SUM] = name##_RL_P_SUM_##isa, [RL_P_SQUARE] = name##_RL_P_SQUARE_##isa,                            \
     [RL_P_LINF] = name##_RL_P_LINF_##isa
-#define TASKS_OF(isa)             OF(distance_tasks, isa), [RL_P_COUNT] = distance_tasks_RL_P_COUNT_##isa
-#define TASKS(isa, ...)           [RL_ISA_##isa] = {TASKS_OF(isa), [RL_P_POWER] = distance_tasks_RL_P_POWER_##isa},
+#define TASKS_OF(isa)   OF(distance_tasks, isa), [RL_P_COUNT] = distance_tasks_RL_P_COUNT_##isa
+#define TASKS(isa, ...) [RL_ISA_##isa] = {TASKS_OF(isa), [RL_P_POWER] = distance_tasks_RL_P_POWER_##isa},
 #define TASKS_OF_DOUBLES(isa, ...) [RL_ISA_##isa] = {TASKS_OF(isa##_f64)},
-#define ROWS(isa, ...)                                                                                       \
-    [RL_ISA_##isa] = {OF(slope_rows, isa), [RL_P_POWER] = slope_rows_RL_P_POWER_##isa},
+#define ROWS(isa, ...) [RL_ISA_##isa] = {OF(slope_rows, isa), [RL_P_POWER] = slope_rows_RL_P_POWER_##isa},
 #define ROWS_OF_DOUBLES(isa, ...) [RL_ISA_##isa] = {OF(slope_rows, isa##_f64)},
 
 /* by whether they are doubles, by instruction set, by order; NULL: left to the next kernel */
-static const body tasks[2][RL_ISA_END][RL_P_ORDERS] = {{RL_EACH_ISA(TASKS, )},
-                                                       {RL_EACH_ISA(TASKS_OF_DOUBLES, )}};
-static const body rows[2][RL_ISA_END][RL_P_ORDERS] = {{RL_EACH_ISA(ROWS, )},
-                                                      {RL_EACH_ISA(ROWS_OF_DOUBLES, )}};
+static const simd_body tasks[2][RL_ISA_END][RL_P_ORDERS] = {{RL_EACH_ISA(TASKS, )},
+                                                            {RL_EACH_ISA(TASKS_OF_DOUBLES, )}};
+static const simd_body rows[2][RL_ISA_END][RL_P_ORDERS] = {{RL_EACH_ISA(ROWS, )},
+                                                           {RL_EACH_ISA(ROWS_OF_DOUBLES, )}};
 static const int64_t columns_of[] = ISA_TABLE(DISTANCE_COLUMNS); /* floats of a panel */
 
-static body body_of(const rl_call *k, const body table[2][RL_ISA_END][RL_P_ORDERS], const rl_distances *d) {
+static simd_body body_of(const rl_call *k, const simd_body table[2][RL_ISA_END][RL_P_ORDERS],
+                         const rl_distances *d) {
     const int dtype = d->first->dtype;
     if (dtype != RL_F32 && dtype != RL_F64) return NULL;
     return table[dtype == RL_F64][k->svc->isa][d->order];
@@ -49,7 +48,7 @@ static body body_of(const rl_call *k, const body table[2][RL_ISA_END][RL_P_ORDER
 
 RL_CHOOSER
 static rl_status forward(rl_call *k, rl_distances d) {
-    const body run = body_of(k, tasks, &d);
+    const simd_body run = body_of(k, tasks, &d);
     const int64_t item = rl_itemsize(d.first->dtype), columns = columns_of[k->svc->isa] * 4 / item;
     distance_job s = {.d = d};
     if (!run) return RL_UNSUPPORTED;
@@ -64,7 +63,7 @@ static rl_status forward(rl_call *k, rl_distances d) {
 
 RL_CHOOSER
 static rl_status backward(rl_call *k, rl_distances d) {
-    const body run = body_of(k, rows, &d);
+    const simd_body run = body_of(k, rows, &d);
     distance_job s = {.d = d};
     if (!run || d.first->strides[d.first->ndim - 1] != 1 || d.second->strides[d.second->ndim - 1] != 1)
         return RL_UNSUPPORTED;

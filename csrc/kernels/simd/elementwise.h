@@ -4,7 +4,7 @@
 #include "cast_copy.h"
 
 /* Note [Elementwise ops]
- * An element-wise kernel is one line of arithmetic on vectors, in a family's file of lines
+ * An element-wise kernel is one line of arithmetic on vectors, in a family's file of such ops
  * (activation_ops.h):
  *
  *   V_FLOATS(leaky_relu, 0.15, 1, KEEP, (rl_num(k, 1)), v_select(v_lt(v_zero(), a), a, v_mul(a, s0)))
@@ -14,13 +14,13 @@
  *     │      │           │     └ operands: the first arguments
  *     │      │           └ nanoseconds that a thread takes for an element
  *     │      └ of the kernel simd_leaky_relu
- *     └ V_FLOAT32    float32, and the halves by it: they are loaded as float32 and rounded when they are
- * stored V_FLOATS     float64 as well: the words that the line uses must be there for doubles
- * (kernels/simd/isa.h) V_NUMBERS    integers as well, by one more expression: plain C, which the compiler
- * makes vectors of V_EVERY      bool as well, by another one: the operands are 0 or 1
+ *     └ V_FLOAT32    float32, and the halves by it: loaded as float32, and rounded when they are stored
+ *       V_FLOATS     float64 as well: the words that the op uses must be there for doubles (isa.h)
+ *       V_NUMBERS    integers as well, by one more expression: plain C, which the compiler makes vectors of
+ *       V_EVERY      bool as well, by another one: the operands are 0 or 1
  *
  * V_PART(FLOATS, name, ns, operands, answer, expression) has no kernel of its own: one in the family's file
- * calls simd_map with line_<name>. kernels/simd/elementwise_compile.h compiles the lines; simd_map finds the
+ * calls simd_map with op_<name>. kernels/simd/elementwise_compile.h compiles the ops; simd_map finds the
  * vectors: operands are stretched to the shape of the result, of any strides, and a block of what does not
  * lie side by side goes through a buffer. */
 enum { SIMD_OPERANDS = 5, SIMD_NUMBERS = 3, SIMD_BLOCK = 512, SIMD_DTYPES = RL_N_COMPUTED };
@@ -30,10 +30,10 @@ typedef void (*simd_inner_loop)(void *to, const void *const *from, int64_t n, co
 typedef struct {
     int operands;
     simd_answer answer;
-    bool masked; /* the first operand is bool, the others are only moved: strips by the integer of their size
-                  */
+    bool
+        masked; /* the first operand is bool, the others are only moved: loops by the integer of their size */
     double ns;
-    simd_inner_loop loop[RL_ISA_END][SIMD_DTYPES];
+    simd_inner_loop loop[RL_ISA_END][SIMD_DTYPES]; /* by instruction set */
 } simd_elementwise_op;
 
 /* out[0] = op(arguments 0, 1, ...). Refuses dtypes that the op is not for. */

@@ -1,14 +1,14 @@
-/* Compiles the elementwise ops of a family (Note [Elementwise ops]) and makes its kernels. A file says what it
- * needs:
+/* Compiles the elementwise ops of a family (Note [Elementwise ops]) and makes its kernels. A file says what
+ * it needs: functions of vectors of floats that its ops use, such functions of doubles, too, and the ops.
  *
- *   #define V_FUNCTIONS "kernels/simd/vmath/math_impl.inc"      functions of vectors of floats that ops use, or none
- *   #define V_EITHER    "kernels/simd/vmath/remainder_impl.inc" ... of doubles, too
- *   #define V_OPS       "math_ops.h"
+ *   #define V_FUNCTIONS "kernels/simd/vmath/math_impl.inc"          or none
+ *   #define V_EITHER    "kernels/simd/vmath/remainder_impl.inc"     or none
+ *   #define V_OPS       "arith_ops.h"
  *   #include "elementwise_compile.h"
  */
 #include "elementwise.h"
 
-/* ---- the lines as strips: once for each width, of floats and of doubles ---- */
+/* ---- the ops as loops over vectors ---- */
 #define V_ONE(...)         __VA_ARGS__
 #define V_FROM_1(T)        const T *pa = from[0];
 #define V_FROM_2(T)        V_FROM_1(T) const T *pb = from[1];
@@ -51,7 +51,7 @@
         }                                                                                                    \
     }
 
-/* ---- the same of integers: plain C over the rows, in the operands' own type ---- */
+/* ---- the same of integers: plain C, in the operands' own type ---- */
 #define V_VALUE(x)     (x)
 #define V_TRUTH(x)     ((x) != 0)
 #define V_EACH_1(READ) const T a = READ(pa[i]);
@@ -85,7 +85,7 @@
 #define ISA_DOUBLES
 #include "kernels/simd/foreach_isa.h"
 
-/* ---- the lines as kernels ---- */
+/* ---- the ops as kernels ---- */
 #define V_TABLE_FLOAT32(name, isa) [RL_F32] = op_##name##_##isa,
 #define V_TABLE_FLOATS(name, isa)  V_TABLE_FLOAT32(name, isa)[RL_F64] = op_##name##_##isa##_f64,
 #define V_TABLE_INTS(name, isa)                                                                              \
@@ -97,17 +97,15 @@
 #define V_TABLE_EVERY(name, isa)             V_TABLE_NUMBERS(name, isa) V_TABLE_BOOL(name, isa)
 #define V_TABLE(isa, torch, has, list, name) [RL_ISA_##isa] = {V_TABLE_##list(name, isa)},
 #define V_OP(name, ns_, count, answer_, list)                                                                \
-    static const simd_elementwise_op op_##name = {.operands = count,                                         \
-                                                  .answer = SIMD_##answer_,                                  \
-                                                  .ns = ns_,                                                 \
-                                                  .loop = {RL_EACH_ISA(V_TABLE, list, name)}};
+    static const simd_elementwise_op op_##name = {                                                           \
+        .operands = count, .answer = SIMD_##answer_, .ns = ns_, .loop = {RL_EACH_ISA(V_TABLE, list, name)}};
 #define V_KERNEL(list, name, ns, count, answer, numbers)                                                     \
     V_OP(name, ns, count, answer, list)                                                                      \
     RL_KERNEL(simd_##name) {                                                                                 \
         const double read[SIMD_NUMBERS] = {V_ONE numbers};                                                   \
         return simd_map(k, &op_##name, read);                                                                \
     }
-#define V_PARTIAL(list, name, ns, count, answer, ...) V_OP(name, ns, count, answer, list)
+#define V_PARTIAL(list, name, ns, count, answer, ...)     V_OP(name, ns, count, answer, list)
 #define V_FLOAT32(name, ns, count, answer, numbers, ...)  V_KERNEL(FLOAT32, name, ns, count, answer, numbers)
 #define V_FLOATS(name, ns, count, answer, numbers, ...)   V_KERNEL(FLOATS, name, ns, count, answer, numbers)
 #define V_NUMBERS(name, ns, count, answer, numbers, ...)  V_KERNEL(NUMBERS, name, ns, count, answer, numbers)

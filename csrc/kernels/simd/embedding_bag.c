@@ -20,13 +20,12 @@ enum { BAG_VECTORS = 4, AHEAD = 12 };
 #define ISA_DOUBLES
 #include "kernels/simd/foreach_isa.h"
 
-typedef void (*body)(void *, int64_t, int64_t, int);
-static const body joins[2][RL_ISA_END] = {ISA_TABLE(bag_join), ISA_TABLE_F64(bag_join)},
-                  adds[2][RL_ISA_END] = {ISA_TABLE(bag_add), ISA_TABLE_F64(bag_add)},
-                  dots[2][RL_ISA_END] = {ISA_TABLE(bag_dot), ISA_TABLE_F64(bag_dot)};
+static const simd_body joins[2][RL_ISA_END] = {ISA_TABLE(bag_join), ISA_TABLE_F64(bag_join)},
+                       adds[2][RL_ISA_END] = {ISA_TABLE(bag_add), ISA_TABLE_F64(bag_add)},
+                       dots[2][RL_ISA_END] = {ISA_TABLE(bag_dot), ISA_TABLE_F64(bag_dot)};
 
 /* The text for a dtype and this machine; NULL: left to the next kernel. */
-static body body_of(const rl_call *k, const body table[2][RL_ISA_END], int dtype) {
+static simd_body body_of(const rl_call *k, const simd_body table[2][RL_ISA_END], int dtype) {
     return table[dtype == RL_F64][k->svc->isa];
 }
 static bool is_runs(const rl_view *v) {
@@ -42,7 +41,7 @@ static double rows_of(const rl_embedding_bags *b) { /* of a bag, and what a bag 
 RL_CHOOSER
 RL_KERNEL(simd_embedding_bag) {
     const rl_view *table = k->arg[0].u.t;
-    const body run = body_of(k, joins, table->dtype);
+    const simd_body run = body_of(k, joins, table->dtype);
     bag_job j = {.table = table, .out = k->out[0], .dtype = table->dtype};
     if (!run || !is_runs(table) || k->arg[4].u.i == RL_EMBEDDING_BAG_MAX ||
         (!is_whole(table) && table->shape[1] % 16))
@@ -55,7 +54,7 @@ RL_KERNEL(simd_embedding_bag) {
 RL_CHOOSER
 RL_KERNEL(simd_embedding_bag_back) {
     const rl_view *grad = k->arg[0].u.t;
-    const body run = body_of(k, adds, grad->dtype);
+    const simd_body run = body_of(k, adds, grad->dtype);
     bag_job j = {.grad = grad, .out = k->out[0], .dtype = grad->dtype};
     if (!run || !is_whole(grad) || !is_runs(grad) || k->arg[8].u.i == RL_EMBEDDING_BAG_MAX)
         return RL_UNSUPPORTED;
@@ -70,7 +69,7 @@ RL_KERNEL(simd_embedding_bag_back) {
 RL_CHOOSER
 RL_KERNEL(simd_embedding_bag_weights_back) {
     const rl_view *grad = k->arg[0].u.t, *table = k->arg[1].u.t;
-    const body run = body_of(k, dots, grad->dtype);
+    const simd_body run = body_of(k, dots, grad->dtype);
     bag_job j = {.grad = grad, .table = table, .out = k->out[0], .dtype = grad->dtype};
     if (!run || !is_whole(grad) || !is_runs(grad) || !is_runs(table)) return RL_UNSUPPORTED;
     if (rl_embedding_bags_weights(k, &j.bags) != RL_OK) return RL_FAIL;

@@ -62,8 +62,7 @@ static rl_status transposed_copy(rl_call *k, const rl_view *to, const rl_view *f
         [1] = transpose_8, [2] = transpose_16, [4] = transpose_32, [8] = transpose_64};
     transpose_job j = {.item = rl_itemsize(to->dtype)};
     rl_iter *w = &j.planes;
-    if (!k->svc->isa || to->dtype != from->dtype || j.item > 8 || to->numel == 0 ||
-        rl_is_contiguous(from))
+    if (!k->svc->isa || to->dtype != from->dtype || j.item > 8 || to->numel == 0 || rl_is_contiguous(from))
         return RL_UNSUPPORTED;
     rl_iter_begin(w, to, RL_WRITE);
     rl_iter_add(w, from);

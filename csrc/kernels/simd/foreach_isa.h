@@ -1,9 +1,9 @@
-/* Compiles the text of a kernel for each instruction set (Note [Instruction sets] in kernel_abi/isa_list.h). A file
- * says which text and includes this, as often as it has such texts:
+/* Compiles the text of a kernel for each instruction set (Note [Instruction sets] in kernel_abi/isa_list.h).
+ * A file says which text and includes this, as often as it has such texts:
  *
- *   #define ISA_IMPL "grid_impl.inc"        the text, written in the words of isa.h
- *   #define ISA_DOUBLES                     of doubles as well as of floats; they come first
- *   #define ISA_NO_FLOATS                   of doubles alone, with the line before
+ *   #define ISA_IMPL "grid_impl.inc"        the text, in the words of isa.h
+ *   #define ISA_DOUBLES                     compiles it for doubles, too, before it does so for floats
+ *   #define ISA_NO_FLOATS                   and for doubles alone
  *   #include "kernels/simd/foreach_isa.h"
  *
  *   static const body bodies[] = ISA_TABLE(grid_samples);      ... bodies[k->svc->isa]

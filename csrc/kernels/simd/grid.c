@@ -31,13 +31,13 @@ typedef struct {
 #define GRID_NAME(f)    V_NAME(f)
 #define GRID_ROUNDED(x) ((void)g, (double)(float)(x))
 #define GRID_FUSED      true
-#define ISA_IMPL "grid_impl.inc"
+#define ISA_IMPL        "grid_impl.inc"
 #include "kernels/simd/foreach_isa.h"
 
 static bool grid_begin(const rl_call *k, grid_job *job, const rl_view *picture, int grid, int arg) {
     const rl_view *places = rl_in(k, grid);
-    if (!k->svc->isa || !rl_is_plain(places) || !rl_is_plain(k->out[0]) ||
-        !k->out[0]->numel || !picture->numel || !places->numel || picture->dtype != RL_F32)
+    if (!k->svc->isa || !rl_is_plain(places) || !rl_is_plain(k->out[0]) || !k->out[0]->numel ||
+        !picture->numel || !places->numel || picture->dtype != RL_F32)
         return false;
     job->g = rl_grid_read(k, picture, arg);
     job->grid = rl_const_data(places);
@@ -55,8 +55,7 @@ static bool grid_begin(const rl_call *k, grid_job *job, const rl_view *picture, 
 
 static const double PLACE_NS = 60, TAP_NS = 0.5; /* to find a place; to fetch an element */
 
-typedef void (*grid_body)(void *, int64_t, int64_t, int);
-static void grid_run(rl_call *k, const grid_job *job, grid_body body) {
+static void grid_run(rl_call *k, const grid_job *job, simd_body body) {
     const double taps = job->g.mode == GRID_NEAREST ? 1 : job->g.mode == GRID_BICUBIC ? 16 : 1 << job->g.dims;
     const double ns = PLACE_NS + TAP_NS * taps * (double)job->channels;
     const int64_t n = rl_tensor_arg(k, 0)->shape[0];
@@ -71,7 +70,7 @@ RL_KERNEL(simd_grid_sampler) {
     if (!grid_begin(k, &job, x, 1, 2)) return RL_UNSUPPORTED;
     job.picture = rl_plain_input(k, x);
     if (!job.picture) return RL_FAIL;
-    static const grid_body samples[] = ISA_TABLE(grid_samples);
+    static const simd_body samples[] = ISA_TABLE(grid_samples);
     grid_run(k, &job, samples[k->svc->isa]);
     return RL_OK;
 }
@@ -82,7 +81,7 @@ RL_KERNEL(simd_grid_sampler_input) { /* (grad_output, grid, input_size, ...) */
     job.grad = rl_plain_input(k, rl_in(k, 0));
     if (!job.grad) return RL_FAIL;
     job.blocks = simd_ceil_div(job.channels, GRID_CHANNELS);
-    static const grid_body spread[] = ISA_TABLE(grid_spread);
+    static const simd_body spread[] = ISA_TABLE(grid_spread);
     grid_run(k, &job, spread[k->svc->isa]);
     return RL_OK;
 }
@@ -94,7 +93,7 @@ RL_KERNEL(simd_grid_sampler_grid) { /* (grad_output, input, grid, ...) */
     job.picture = rl_plain_input(k, x);
     job.grad = rl_plain_input(k, rl_in(k, 0));
     if (!job.picture || !job.grad) return RL_FAIL;
-    static const grid_body places[] = ISA_TABLE(grid_places);
+    static const simd_body places[] = ISA_TABLE(grid_places);
     grid_run(k, &job, places[k->svc->isa]);
     return RL_OK;
 }

@@ -275,34 +275,34 @@ ISA __m256d v_gather_avx2_f64(const double *p, const int32_t *index) {
 }
 
 /* within each half of a register: a0 a2 b0 b2 | a4 a6 b4 b6 */
-ISA __m256 v_pick_even_avx2(__m256 a, __m256 b) {
+ISA __m256 v_even_avx2(__m256 a, __m256 b) {
     return _mm256_shuffle_ps(a, b, 0x88);
 }
-ISA __m256 v_pick_odd_avx2(__m256 a, __m256 b) {
+ISA __m256 v_odd_avx2(__m256 a, __m256 b) {
     return _mm256_shuffle_ps(a, b, 0xdd);
 }
 ISA __m256 v_in_order_avx2(__m256 x) {
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8));
 }
-ISA __m256 v_weave_low_avx2(__m256 a, __m256 b) {
+ISA __m256 v_interleave_low_avx2(__m256 a, __m256 b) {
     return _mm256_unpacklo_ps(a, b);
 }
-ISA __m256 v_weave_high_avx2(__m256 a, __m256 b) {
+ISA __m256 v_interleave_high_avx2(__m256 a, __m256 b) {
     return _mm256_unpackhi_ps(a, b);
 }
-ISA __m256d v_pick_even_avx2_f64(__m256d a, __m256d b) {
+ISA __m256d v_even_avx2_f64(__m256d a, __m256d b) {
     return _mm256_unpacklo_pd(a, b);
 }
-ISA __m256d v_pick_odd_avx2_f64(__m256d a, __m256d b) {
+ISA __m256d v_odd_avx2_f64(__m256d a, __m256d b) {
     return _mm256_unpackhi_pd(a, b);
 }
 ISA __m256d v_in_order_avx2_f64(__m256d x) {
     return _mm256_permute4x64_pd(x, 0xd8);
 }
-ISA __m256d v_weave_low_avx2_f64(__m256d a, __m256d b) {
+ISA __m256d v_interleave_low_avx2_f64(__m256d a, __m256d b) {
     return _mm256_unpacklo_pd(a, b);
 }
-ISA __m256d v_weave_high_avx2_f64(__m256d a, __m256d b) {
+ISA __m256d v_interleave_high_avx2_f64(__m256d a, __m256d b) {
     return _mm256_unpackhi_pd(a, b);
 }
 
@@ -336,14 +336,14 @@ ISA double v_lanes_max_avx2_f64(__m256d x) { /* unless a NaN is among them */
 ISA __m256d v_swap_avx2_f64(__m256d x, int distance) {
     return distance == 2 ? _mm256_permute2f128_pd(x, x, 1) : _mm256_permute_pd(x, 5);
 }
-ISA __m256d v_move_up_avx2_f64(__m256d x, int by, __m256d in) {
+ISA __m256d v_slide_up_avx2_f64(__m256d x, int by, __m256d in) {
     return by == 1 ? _mm256_blend_pd(_mm256_permute4x64_pd(x, 0x90), in, 1)
                    : _mm256_permute2f128_pd(in, x, 0x20);
 }
 ISA double v_first_avx2_f64(__m256d x) {
     return _mm256_cvtsd_f64(x);
 }
-ISA __m256d v_last_avx2_f64(__m256d x) {
+ISA __m256d v_broadcast_last_avx2_f64(__m256d x) {
     return _mm256_permute4x64_pd(x, 0xff);
 }
 #undef ISA

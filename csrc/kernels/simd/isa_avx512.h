@@ -263,7 +263,8 @@ ISA __m512d v_gather_avx512_f64(const double *p, const int32_t *index) {
                                     8);
 }
 
-/* every second lane: 0, 2, 4 ..., `first` moved in by one; the lanes of two vectors in turns, from `first` on */
+/* every second lane: 0, 2, 4 ..., `first` moved in by one; the lanes of two vectors in turns, from `first` on
+ */
 #define ISA_EVERY_2(first)                                                                                   \
     _mm512_add_epi32(_mm512_set1_epi32(first),                                                               \
                      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30))
@@ -274,34 +275,34 @@ ISA __m512d v_gather_avx512_f64(const double *p, const int32_t *index) {
     _mm512_add_epi64(_mm512_set1_epi64(first), _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14))
 #define ISA_TURNS_F64(first)                                                                                 \
     _mm512_add_epi64(_mm512_set1_epi64(first), _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11))
-ISA __m512 v_pick_even_avx512(__m512 a, __m512 b) {
+ISA __m512 v_even_avx512(__m512 a, __m512 b) {
     return _mm512_permutex2var_ps(a, ISA_EVERY_2(0), b);
 }
-ISA __m512 v_pick_odd_avx512(__m512 a, __m512 b) {
+ISA __m512 v_odd_avx512(__m512 a, __m512 b) {
     return _mm512_permutex2var_ps(a, ISA_EVERY_2(1), b);
 }
 ISA __m512 v_in_order_avx512(__m512 x) {
     return x;
 }
-ISA __m512 v_weave_low_avx512(__m512 a, __m512 b) {
+ISA __m512 v_interleave_low_avx512(__m512 a, __m512 b) {
     return _mm512_permutex2var_ps(a, ISA_TURNS(0), b);
 }
-ISA __m512 v_weave_high_avx512(__m512 a, __m512 b) {
+ISA __m512 v_interleave_high_avx512(__m512 a, __m512 b) {
     return _mm512_permutex2var_ps(a, ISA_TURNS(8), b);
 }
-ISA __m512d v_pick_even_avx512_f64(__m512d a, __m512d b) {
+ISA __m512d v_even_avx512_f64(__m512d a, __m512d b) {
     return _mm512_permutex2var_pd(a, ISA_EVERY_2_F64(0), b);
 }
-ISA __m512d v_pick_odd_avx512_f64(__m512d a, __m512d b) {
+ISA __m512d v_odd_avx512_f64(__m512d a, __m512d b) {
     return _mm512_permutex2var_pd(a, ISA_EVERY_2_F64(1), b);
 }
 ISA __m512d v_in_order_avx512_f64(__m512d x) {
     return x;
 }
-ISA __m512d v_weave_low_avx512_f64(__m512d a, __m512d b) {
+ISA __m512d v_interleave_low_avx512_f64(__m512d a, __m512d b) {
     return _mm512_permutex2var_pd(a, ISA_TURNS_F64(0), b);
 }
-ISA __m512d v_weave_high_avx512_f64(__m512d a, __m512d b) {
+ISA __m512d v_interleave_high_avx512_f64(__m512d a, __m512d b) {
     return _mm512_permutex2var_pd(a, ISA_TURNS_F64(4), b);
 }
 #undef ISA_EVERY_2
@@ -310,13 +311,13 @@ ISA __m512d v_weave_high_avx512_f64(__m512d a, __m512d b) {
 #undef ISA_TURNS_F64
 
 /* ---- all lanes ---- */
-ISA __m256 v_halves_sum_avx512(__m512 x) {
+ISA __m256 halves_sum_avx512(__m512 x) {
     return _mm256_add_ps(_mm512_castps512_ps256(x),
                          _mm256_castpd_ps(_mm512_maskz_extractf64x4_pd(0xff, _mm512_castps_pd(x), 1)));
 }
 ISA simd_four v_sums_avx512(__m512 a, __m512 b, __m512 c, __m512 d) {
-    __m256 t = _mm256_hadd_ps(_mm256_hadd_ps(v_halves_sum_avx512(a), v_halves_sum_avx512(b)),
-                              _mm256_hadd_ps(v_halves_sum_avx512(c), v_halves_sum_avx512(d)));
+    __m256 t = _mm256_hadd_ps(_mm256_hadd_ps(halves_sum_avx512(a), halves_sum_avx512(b)),
+                              _mm256_hadd_ps(halves_sum_avx512(c), halves_sum_avx512(d)));
     return (simd_four)_mm_add_ps(_mm256_castps256_ps128(t), _mm256_extractf128_ps(t, 1));
 }
 ISA float v_lanes_sum_avx512(__m512 x) {
@@ -347,7 +348,7 @@ ISA __m512d v_swap_avx512_f64(__m512d x, int distance) {
            : distance == 2 ? _mm512_maskz_shuffle_f64x2(0xff, x, x, 0xb1)
                            : _mm512_maskz_permute_pd(0xff, x, 0x55);
 }
-ISA __m512d v_move_up_avx512_f64(__m512d x, int by, __m512d in) {
+ISA __m512d v_slide_up_avx512_f64(__m512d x, int by, __m512d in) {
     __m512i a = _mm512_castpd_si512(x), b = _mm512_castpd_si512(in);
     return _mm512_castsi512_pd(by == 1   ? _mm512_maskz_alignr_epi64(0xff, a, b, 7)
                                : by == 2 ? _mm512_maskz_alignr_epi64(0xff, a, b, 6)
@@ -356,7 +357,7 @@ ISA __m512d v_move_up_avx512_f64(__m512d x, int by, __m512d in) {
 ISA double v_first_avx512_f64(__m512d x) {
     return _mm512_cvtsd_f64(x);
 }
-ISA __m512d v_last_avx512_f64(__m512d x) {
+ISA __m512d v_broadcast_last_avx512_f64(__m512d x) {
     return _mm512_maskz_permutexvar_pd(0xff, _mm512_set1_epi64(7), x);
 }
 #undef ISA

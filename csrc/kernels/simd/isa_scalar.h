@@ -1,7 +1,7 @@
-/* The vocabulary of kernels/simd/isa.h for any CPU, in plain C over the lanes of vectors that the compiler makes of
- * what it has: eight floats, or four doubles. One lane would not do. A float has half of its vector as doubles beside
- * it (v_low), tables of taps and packed panels come in blocks of eight (rl_gemm_pack_rows moves 64 bytes at a time),
- * and sums that are taken lane by lane are as exact as they are with eight. */
+/* The vocabulary of kernels/simd/isa.h for any CPU, in plain C over the lanes of vectors that the compiler
+ * makes of what it has: eight floats, or four doubles. One lane would not do. A float has half of its vector
+ * as doubles beside it (v_low), tables of taps and packed panels come in blocks of eight (rl_gemm_pack_rows
+ * moves 64 bytes at a time), and sums that are taken lane by lane are as exact as they are with eight. */
 #define ISA_NAME(f)     f##_scalar
 #define ISA_NAME_F64(f) f##_scalar_f64
 #define ISA_TARGET
@@ -17,9 +17,6 @@
 #ifndef RL_KERNELS_SIMD_ISA_SCALAR_H
 #define RL_KERNELS_SIMD_ISA_SCALAR_H
 #include "common.h"
-#ifdef __x86_64__ /* no function is called with these: all are inlined */
-#pragma GCC diagnostic ignored "-Wpsabi"
-#endif
 typedef float scalar_floats __attribute__((vector_size(32)));
 typedef double scalar_doubles __attribute__((vector_size(32)));
 typedef int32_t scalar_ints __attribute__((vector_size(32)));
@@ -30,8 +27,8 @@ typedef int64_t scalar_longs __attribute__((vector_size(32)));
     for (int i = 0; i < (n); i++) y[i] = (expression);                                                       \
     return y
 
-/* ---- floats and doubles: N is the suffix, V the vector, M the mask, E the element, I an integer of its size, L how
- * many, C the suffix of C's functions ---- */
+/* ---- floats and doubles: N is the suffix, V the vector, M the mask, E the element, I an integer of its
+ * size, L how many, C the suffix of C's functions ---- */
 #define ISA_BOTH(N, V, M, E, I, L, C)                                                                        \
     ISA V v_load##N(const E *p) {                                                                            \
         V y;                                                                                                 \
@@ -168,22 +165,22 @@ typedef int64_t scalar_longs __attribute__((vector_size(32)));
         V y;                                                                                                 \
         ISA_LANES(L, p[index[i]]);                                                                           \
     }                                                                                                        \
-    ISA V v_pick_even##N(V a, V b) {                                                                         \
+    ISA V v_even##N(V a, V b) {                                                                              \
         V y;                                                                                                 \
         ISA_LANES(L, i < (L) / 2 ? a[2 * i] : b[2 * i - (L)]);                                               \
     }                                                                                                        \
-    ISA V v_pick_odd##N(V a, V b) {                                                                          \
+    ISA V v_odd##N(V a, V b) {                                                                               \
         V y;                                                                                                 \
         ISA_LANES(L, i < (L) / 2 ? a[2 * i + 1] : b[2 * i + 1 - (L)]);                                       \
     }                                                                                                        \
     ISA V v_in_order##N(V x) {                                                                               \
         return x;                                                                                            \
     }                                                                                                        \
-    ISA V v_weave_low##N(V a, V b) {                                                                         \
+    ISA V v_interleave_low##N(V a, V b) {                                                                    \
         V y;                                                                                                 \
         ISA_LANES(L, i % 2 ? b[i / 2] : a[i / 2]);                                                           \
     }                                                                                                        \
-    ISA V v_weave_high##N(V a, V b) {                                                                        \
+    ISA V v_interleave_high##N(V a, V b) {                                                                   \
         V y;                                                                                                 \
         ISA_LANES(L, i % 2 ? b[(L) / 2 + i / 2] : a[(L) / 2 + i / 2]);                                       \
     }                                                                                                        \
@@ -316,14 +313,14 @@ ISA scalar_doubles v_swap_scalar_f64(scalar_doubles x, int distance) {
     scalar_doubles y;
     ISA_LANES(4, x[i ^ distance]);
 }
-ISA scalar_doubles v_move_up_scalar_f64(scalar_doubles x, int by, scalar_doubles in) {
+ISA scalar_doubles v_slide_up_scalar_f64(scalar_doubles x, int by, scalar_doubles in) {
     scalar_doubles y;
     ISA_LANES(4, i < by ? in[i] : x[i - by]);
 }
 ISA double v_first_scalar_f64(scalar_doubles x) {
     return x[0];
 }
-ISA scalar_doubles v_last_scalar_f64(scalar_doubles x) {
+ISA scalar_doubles v_broadcast_last_scalar_f64(scalar_doubles x) {
     return v_set_scalar_f64(x[3]);
 }
 #undef ISA

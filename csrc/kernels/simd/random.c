@@ -6,14 +6,14 @@
 
 enum { BLOCK = 16, BLOCKS = RL_NORMAL_BLOCKS };
 
-static ISA_LEAST void uniforms(rl_generator *g, float *to, int64_t n) {
+static ISA_BASELINE void uniforms(rl_generator *g, float *to, int64_t n) {
     uint32_t words[BLOCK * BLOCKS];
     rl_random_words(g, words, n);
     for (int64_t i = 0; i < n; i++) to[i] = (float)(int32_t)(words[i] & 0xffffff) * 0x1p-24f;
 }
 
 /* A block that is not full draws for its elements, then 16 more for the last 16 of all. */
-static ISA_LEAST void normals(rl_generator *g, float *to, int64_t n, float mean, float deviation) {
+static ISA_BASELINE void normals(rl_generator *g, float *to, int64_t n, float mean, float deviation) {
     float u[BLOCK * BLOCKS];
     const int64_t rest = n % BLOCK;
     for (int64_t left = n - rest, m; left > 0; left -= m, to += m) {

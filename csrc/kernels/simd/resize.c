@@ -116,7 +116,7 @@ static rl_layout rows_layout(const rl_call *k, resize_job *job) {
 /* planes of rows of places with `inner` elements each, of argument 0 at `from` */
 static rl_status resize_run(rl_call *k, const void *from, int64_t inner) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
-    static void (*const rows[])(void *, int64_t, int64_t, int) = ISA_TABLE(resize_rows);
+    static const simd_body rows[] = ISA_TABLE(resize_rows);
     static const int lanes[] = ISA_TABLE(RESIZE_LANES);
     resize_job job = {.inner = inner, .from = from, .to = rl_data(out, RL_WRITE)};
     if (rl_resize_taps(k, job.taps) != RL_OK) return RL_FAIL;

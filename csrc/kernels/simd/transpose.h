@@ -1,4 +1,5 @@
-/* Square tiles whose rows become columns, in registers of 16 bytes, which every CPU has or the compiler makes up. */
+/* Square tiles whose rows become columns, in registers of 16 bytes, which every CPU has or the compiler makes
+ * up. */
 #ifndef RL_KERNELS_SIMD_TRANSPOSE_H
 #define RL_KERNELS_SIMD_TRANSPOSE_H
 #include "common.h"
@@ -10,8 +11,9 @@
 #define SIMD_SHUFFLE(T, a, b, ...) __builtin_shuffle(a, b, (T){__VA_ARGS__})
 #endif
 
-/* Of N rows of 16 bytes, row i is interleaved with row i + N / 2, which makes them rows 2 i and 2 i + 1; after log2 N
- * rounds rows are columns. `row` and `col` are the bytes from a row of `to`, a column of `from`, to the next. */
+/* Of N rows of 16 bytes, row i is interleaved with row i + N / 2, which makes them rows 2 i and 2 i + 1;
+ * after log2 N rounds rows are columns. `row` and `col` are the bytes from a row of `to`, a column of `from`,
+ * to the next. */
 #define SIMD_TILE(bits, N, rounds, low, high)                                                                \
     typedef int##bits##_t simd_tile_##bits __attribute__((vector_size(16)));                                 \
     static inline simd_tile_##bits simd_tile_low_##bits(simd_tile_##bits a, simd_tile_##bits b) {            \

@@ -2,7 +2,7 @@
 
 import json
 
-from .. import _escape
+from .. import _C, _escape
 from ._guard import Parser
 from .facts import collect
 
@@ -76,7 +76,7 @@ def _libraries(facts):
 
 # what rushlight's switches may be; None: anything
 _VALUES = {
-    "RUSHLIGHT_ISA": ("avx512", "avx2", "none"),
+    "RUSHLIGHT_ISA": tuple(reversed(_C._isas())),
     "RUSHLIGHT_FENCE": ("1", "2"),
     "RUSHLIGHT_KERNELS": ("ref",),
     **dict.fromkeys(("RUSHLIGHT_CACHE_BYTES", "RUSHLIGHT_ONEDNN", "RUSHLIGHT_SCIPY", "RUSHLIGHT_TRACE")),

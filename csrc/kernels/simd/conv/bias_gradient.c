@@ -13,11 +13,10 @@ typedef struct {
 #define ISA_IMPL "kernels/simd/conv/bias_gradient_impl.inc"
 #include "kernels/simd/foreach_isa.h"
 
-typedef void (*bias_body)(void *, int64_t, int64_t, int);
 RL_CHOOSER
 RL_KERNEL(simd_conv_bias) {
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
-    static const bias_body channels[] = ISA_TABLE(bias_channels), lanes[] = ISA_TABLE(bias_lanes);
+    static const simd_body channels[] = ISA_TABLE(bias_channels), lanes[] = ISA_TABLE(bias_lanes);
     static const int64_t widths[] = ISA_TABLE(BIAS_WIDTH);
     const int isa = k->svc->isa;
     if (!isa || grad->dtype != RL_F32 || grad->numel == 0) return RL_UNSUPPORTED;

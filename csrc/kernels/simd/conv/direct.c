@@ -27,8 +27,7 @@ typedef struct {
 } direct_job;
 typedef struct {
     int64_t width;
-    void (*ow_blocked)(void *, int64_t, int64_t, int);
-    void (*oc_blocked)(void *, int64_t, int64_t, int);
+    simd_body ow_blocked, oc_blocked;
 } direct_bodies;
 #define ISA_IMPL "kernels/simd/conv/direct_impl.inc"
 #include "kernels/simd/foreach_isa.h"

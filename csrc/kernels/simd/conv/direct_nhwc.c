@@ -111,8 +111,8 @@ enum { KEY_NHWC = 0x25 };
 #define ISA_IMPL "kernels/simd/conv/direct_nhwc_impl.inc"
 #include "kernels/simd/foreach_isa.h"
 
-typedef void (*nhwc_tile_copy)(float *to, int64_t step, const float *from, const int64_t *starts, int64_t scale,
-                               int64_t places, int64_t n, bool loose);
+typedef void (*nhwc_tile_copy)(float *to, int64_t step, const float *from, const int64_t *starts,
+                               int64_t scale, int64_t places, int64_t n, bool loose);
 typedef struct {
     const rl_igemm_problem *p;
     const rl_gemm_ukernel *ukernel;
@@ -127,7 +127,7 @@ typedef struct {
     int64_t tile, part, parts; /* places of a tile; panels of a part of the outputs */
     int64_t step;              /* of a copied tile, from place to place */
     rl_rooms rooms;
-    int64_t copy, sums;          /* parts of a room: a copied tile, its sums */
+    int64_t copy, sums;  /* parts of a room: a copied tile, its sums */
     bool copies, direct; /* tiles are copied; sums go straight to the output */
 } nhwc_job;
 

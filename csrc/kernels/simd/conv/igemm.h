@@ -33,7 +33,8 @@ typedef struct {
 /* False when it is not one of floats with something to compute. */
 bool rl_igemm_read(const rl_call *k, const rl_view *in, const rl_view *weight, const rl_view *bias,
                    const rl_view *out, bool transposed, rl_igemm_problem *p);
-/* The output is contiguous. RL_UNSUPPORTED: without an instruction set, or where the padding is out of all proportion. */
+/* The output is contiguous. RL_UNSUPPORTED: without an instruction set, or where the padding is out of all
+ * proportion. */
 rl_status rl_igemm_conv(rl_call *k, const rl_igemm_problem *p);
 
 /* The plan of an implicit GEMM convolution: the layout of its prepared input and weights. Note

@@ -114,8 +114,7 @@ RL_KERNEL(simd_conv_input) {
     rl_conv c;
     rl_status status;
     const bool floats = k->out[0]->dtype == RL_F32, plain = rl_is_plain(k->out[0]);
-    if (!k->svc->isa || !rl_conv_back_read(k, k->out[0], rl_in(k, 1), rl_in(k, 0), &c))
-        return RL_UNSUPPORTED;
+    if (!k->svc->isa || !rl_conv_back_read(k, k->out[0], rl_in(k, 1), rl_in(k, 0), &c)) return RL_UNSUPPORTED;
     if (rl_conv_input_depthwise(k, &c, rl_window_of(k)->spatial, &status)) return status;
     if (floats && plain ? input_suits_tiles(&c) : !floats || c.ic >= FEW_LANES) {
         RL_UNREACHED("the gradient of an input would have to take gigabytes")

@@ -41,7 +41,7 @@ typedef struct {
     const float *in, *grad;
     float *sums;
     const int64_t *tap;
-    bool copies, spreads; /* x is prepared; the gradient is */
+    bool copies, spreads;           /* x is prepared; the gradient is */
     int64_t pitch, height, channel; /* of prepared x: row, rows of a plane, all planes of a channel */
     int64_t rows, images;           /* output rows and images of a run */
     int64_t chunk, splits, split;   /* images of a chunk; parts of the output channels, channels of one */

@@ -10,7 +10,8 @@ static inline void transpose_square(float *t, int64_t step, const float *f, int6
 static inline void transpose_square_double(double *t, int64_t step, const double *f, int64_t row) {
     for (int i = 0; i < 4; i += 2)
         for (int j = 0; j < 4; j += 2)
-            simd_transpose_tile_64((char *)(t + j * step + i), step * 8, (const char *)(f + i * row + j), row * 8);
+            simd_transpose_tile_64((char *)(t + j * step + i), step * 8, (const char *)(f + i * row + j),
+                                   row * 8);
 }
 
 #define TURN(name, T, square)                                                                                \

@@ -21,7 +21,6 @@ enum { STRETCH = 64, BLOCKS = 64 }; /* rows; at most so many blocks */
 #define ISA_IMPL "kernels/simd/norm/batch_impl.inc"
 #include "kernels/simd/foreach_isa.h"
 
-typedef void (*norm_body)(void *, int64_t, int64_t, int);
 /* the moments of a channel's columns in all blocks but the first */
 static void blocks_join(const rl_norm_columns *j, int64_t blocks) {
     for (int64_t b = 1; b < blocks; b++) {
@@ -43,7 +42,7 @@ static void blocks_join(const rl_norm_columns *j, int64_t blocks) {
  * They end in the parts of the first block. RL_UNSUPPORTED without an instruction set. */
 RL_CHOOSER
 static rl_status rl_norm_columns_sum(rl_call *k, rl_norm_columns *j) {
-    static const norm_body sums[] = ISA_TABLE(sum_tiles);
+    static const simd_body sums[] = ISA_TABLE(sum_tiles);
     static const int64_t tiles[] = ISA_TABLE(TILE);
     j->block = simd_max(simd_ceil_div(j->rows, BLOCKS), STRETCH);
     j->tile = tiles[k->svc->isa];
@@ -59,7 +58,7 @@ static rl_status rl_norm_columns_sum(rl_call *k, rl_norm_columns *j) {
 
 /* to = (x - center) * scale + shift; of gradients to = grad * scale - (x - center) * slope - shift */
 static void rl_norm_columns_apply(rl_call *k, rl_norm_columns *j) {
-    static const norm_body apply[] = ISA_TABLE(apply_rows);
+    static const simd_body apply[] = ISA_TABLE(apply_rows);
     k->svc->parallel(k, j->rows, NORM_NS * (double)j->columns, apply[k->svc->isa], j);
 }
 

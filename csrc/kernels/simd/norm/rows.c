@@ -27,11 +27,10 @@ const float *rl_norm_vector(rl_call *k, const rl_view *v, int64_t n, float missi
 }
 
 /* ---- layer_norm and rms_norm ---- */
-typedef void (*norm_body)(void *, int64_t, int64_t, int);
 static const double ROW_NS = 20; /* what a row takes beside its numbers */
 
 rl_status rl_norm_rows_run(rl_call *k, rl_norm_rows *j, int64_t rows) {
-    static const norm_body body[] = ISA_TABLE(norm_rows);
+    static const simd_body body[] = ISA_TABLE(norm_rows);
     k->svc->parallel(k, rows, ROW_NS + NORM_NS * (double)j->n, body[k->svc->isa], j);
     return RL_OK;
 }
@@ -59,8 +58,7 @@ RL_CHOOSER
 static rl_status rows_run(rl_call *k, const rl_view *weight, const rl_view *bias, rl_norm_rows *j) {
     float *made[3];
     const rl_view *x = k->arg[0].u.t;
-    if (!k->svc->isa || x->numel == 0 || !simd_is_floats(x) || !simd_is_floats(weight))
-        return RL_UNSUPPORTED;
+    if (!k->svc->isa || x->numel == 0 || !simd_is_floats(x) || !simd_is_floats(weight)) return RL_UNSUPPORTED;
     j->n = j->period = 1;
     for (int d = x->ndim - (int)k->attr[0]; d < x->ndim; d++) j->n *= x->shape[d];
     const bool strips = simd_is_half_rows(x);
@@ -117,7 +115,7 @@ static rl_layout back_layout(const rl_call *k, rl_norm_back *j, int64_t all) {
 }
 
 rl_status rl_norm_back_run(rl_call *k, rl_norm_back *j) {
-    static const norm_body by_rows[] = ISA_TABLE(back_rows), by_columns[] = ISA_TABLE(back_columns),
+    static const simd_body by_rows[] = ISA_TABLE(back_rows), by_columns[] = ISA_TABLE(back_columns),
                            by_blocks[] = ISA_TABLE(back_blocks);
     const int isa = k->svc->isa;
     const bool columns = j->n > LONG_ROW && j->period == 1;

@@ -38,16 +38,15 @@ typedef struct {
 /* By an input along dimension i: the outputs from first on and below last see it. NULL without memory. */
 pool_seen *simd_pool_seen(rl_call *k, const pool_job *j, int i);
 
-typedef void (*pool_body)(void *, int64_t, int64_t, int);
 typedef struct {
-    pool_body floats[RL_ISA_END], doubles[RL_ISA_END];
+    simd_body floats[RL_ISA_END], doubles[RL_ISA_END];
 } pool_bodies;
 #define POOL_BODIES(name)                                                                                    \
     (pool_bodies) {                                                                                          \
         ISA_TABLE(name), ISA_TABLE_F64(name)                                                                 \
     }
 RL_CHOOSER
-static inline pool_body pool_body_of(const pool_job *j, pool_bodies all) {
+static inline simd_body pool_body_of(const pool_job *j, pool_bodies all) {
     return (j->computes == RL_F64 ? all.doubles : all.floats)[j->k->svc->isa];
 }
 

@@ -294,8 +294,7 @@ rl_status simd_reduce(rl_call *k, const fold_reduction *how, double number) {
     const rl_view *x = rl_in(k, 0);
     reduce_job job;
     job.how = how, job.number = number, job.outputs = k->n_out;
-    if (!k->svc->isa || x->numel == 0 || !reduce_code(k, &job, x->dtype))
-        return RL_UNSUPPORTED;
+    if (!k->svc->isa || x->numel == 0 || !reduce_code(k, &job, x->dtype)) return RL_UNSUPPORTED;
     job.kind = how->truth || !rl_is_float(x->dtype) ? &how->ints : &how->floats;
     for (int i = 0; i < job.outputs; i++) job.dtype[i] = k->out[i]->dtype;
     reduce_iters(k, &job);
@@ -315,7 +314,7 @@ rl_status simd_reduce(rl_call *k, const fold_reduction *how, double number) {
 /* ---- count_nonzero: C loops over the bits of elements, which the compiler turns into vectors ---- */
 /* a run of bytes is counted in bytes, so many times BYTE_LANES of them */
 enum { BYTE_RUN = 255, BYTE_LANES = 32 };
-static ISA_LEAST int64_t count_bytes(const uint8_t *p, int64_t n) {
+static ISA_BASELINE int64_t count_bytes(const uint8_t *p, int64_t n) {
     int64_t all = 0, i = 0;
     while (i + BYTE_LANES <= n) {
         uint8_t lane[BYTE_LANES] = {0};

@@ -75,17 +75,17 @@ static inline int64_t fold_min_integer(int64_t a, int64_t b) {
     }
 
 /* ---- tables: both forms of a fold, for dtype D ---- */
-#define FOLD_ENTRY(D, name, suffix)  [RL_##D] = {name##_along_##suffix, name##_across_##suffix},
-#define FOLD_FLOATS(name, isa)       FOLD_ENTRY(F32, name, isa) FOLD_ENTRY(F64, name, isa##_f64)
+#define FOLD_ENTRY(D, name, suffix)          [RL_##D] = {name##_along_##suffix, name##_across_##suffix},
+#define FOLD_FLOATS(name, isa)               FOLD_ENTRY(F32, name, isa) FOLD_ENTRY(F64, name, isa##_f64)
 #define FOLD_ISA(isa, torch, has, name, ...) [RL_ISA_##isa] = {FOLD_FLOATS(name, isa) __VA_ARGS__},
-#define FOLD_CODE(table, name, ints) /* float and double vectors, and what stands in `ints` */               \
+#define FOLD_CODE(table, name, ints)         /* float and double vectors, and what stands in `ints` */       \
     static const fold_code table[RL_ISA_END][RL_NDTYPES] = {RL_EACH_ISA(FOLD_ISA, name, ints)};
 #define FOLD_ISA_INTS(isa, torch, has, ...) [RL_ISA_##isa] = {__VA_ARGS__},
-#define FOLD_CODE_INTS(table, ints) /* without vectors of their own */                                       \
+#define FOLD_CODE_INTS(table, ints)         /* without vectors of their own */                               \
     static const fold_code table[RL_ISA_END][RL_NDTYPES] = {RL_EACH_ISA(FOLD_ISA_INTS, ints)};
 
 /* ---- integers: C loops that the compiler turns into vectors ---- */
-#define FOLD_LOOP ISA_LEAST static
+#define FOLD_LOOP ISA_BASELINE static
 /* x joins acc, both of type T; the state is int64 */
 #define FOLD_INTEGER(name, D, T, start, join, expression)                                                    \
     FOLD_LOOP void name##_along_##D(fold_state *s, int j, int end, const void *from, int64_t n,              \

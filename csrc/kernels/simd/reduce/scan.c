@@ -212,8 +212,7 @@ static rl_status scan_run(rl_call *k, const scan *how) {
     const rl_view *x = rl_in(k, 0);
     scan_job job;
     job.how = how;
-    if (!k->svc->isa || x->numel == 0 || !scan_code_of(k, &job, x->dtype))
-        return RL_UNSUPPORTED;
+    if (!k->svc->isa || x->numel == 0 || !scan_code_of(k, &job, x->dtype)) return RL_UNSUPPORTED;
     scan_iter(k, &job);
     const rl_iter *w = &job.lines;
     bool in_one = job.step[0] == job.item && job.step[1] == job.item;
