@@ -8,8 +8,8 @@ bool rl_anomaly_nan = true;
 /* keeps the Python stack of the forward call in its metadata */
 int rl_anomaly_remember(rl_node *node) {
     PyObject *metadata = rl_node_metadata(node);
-    RL_OWNED PyObject *traceback = metadata ? PyImport_ImportModule("traceback") : NULL;
-    RL_OWNED PyObject *stack = traceback ? PyObject_CallMethod(traceback, "format_stack", NULL) : NULL;
+    RL_OWNED PyObject *of_program = metadata ? PyImport_ImportModule("rushlight._stack") : NULL;
+    RL_OWNED PyObject *stack = of_program ? PyObject_CallMethod(of_program, "format_stack", NULL) : NULL;
     if (!stack || PyDict_SetItemString(metadata, "traceback_", stack) < 0) return -1;
     return rl_node_running ? PyDict_SetItemString(metadata, "parent_", (PyObject *)rl_node_running) : 0;
 }

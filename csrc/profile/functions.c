@@ -31,11 +31,12 @@ static PyObject *leave(PyObject *m, PyObject *capsule) {
 
 /* ---- on and off ---- */
 static PyObject *start(PyObject *m, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"inputs", "memory", "python", "all_threads", NULL};
+    static char *names[] = {"inputs", "memory", "python", "all_threads", "within", NULL};
     int inputs = 0, memory = 0, python = 0, all_threads = 0;
+    PyObject *within = Py_None;
     (void)m;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$pppp:_profile_start", names, &inputs, &memory, &python,
-                                     &all_threads))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$ppppO:_profile_start", names, &inputs, &memory, &python,
+                                     &all_threads, &within))
         return NULL;
     while (rl_profiling.id) {
         rl_recording lost = rl_session_stop();
@@ -44,7 +45,7 @@ static PyObject *start(PyObject *m, PyObject *args, PyObject *kwargs) {
     }
     const rl_profile_options wants = {inputs, memory, all_threads, python};
     rl_session_start(&wants);
-    if (python && rl_python_calls_start() < 0) {
+    if (python && rl_python_calls_start(within) < 0) {
         rl_recording none = rl_session_stop();
         rl_python_calls_stop();
         rl_recording_free(&none);
@@ -113,8 +114,9 @@ static PyMethodDef functions[] = {
      "None."},
     {"_record_exit", leave, METH_O, "_record_exit(handle)\n--\n\nEnds it, unless the profiler went before."},
     {"_profile_start", (PyCFunction)(void (*)(void))start, METH_VARARGS | METH_KEYWORDS,
-     "_profile_start(*, inputs=False, memory=False, python=False, all_threads=False)\n--\n\n"
-     "Records this thread from now on, in place of whatever was recorded; the number of the session."},
+     "_profile_start(*, inputs=False, memory=False, python=False, all_threads=False, within=None)\n--\n\n"
+     "Records this thread from now on, in place of whatever was recorded; the number of the session. Of the "
+     "Python functions that run already those that the one whose code is `within` has called."},
     {"_profile_stop", stop, METH_O,
      "_profile_stop(session)\n--\n\nThe events of a session, when it began and ended, and how many events "
      "got "

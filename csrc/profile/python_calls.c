@@ -82,11 +82,20 @@ static int on_call(PyObject *self, PyFrameObject *frame, int what, PyObject *arg
     return 0;
 }
 
-/* those that run already, the outermost first */
-static int enter_running(PyFrameObject *frame_steal) {
+static bool runs(PyFrameObject *frame, PyObject *code) {
+    RL_OWNED PyObject *own = (PyObject *)PyFrame_GetCode(frame);
+    return own == code;
+}
+
+/* those that run already, up to the call of a code, the outermost first */
+static int enter_running(PyFrameObject *frame_steal, PyObject *within) {
     PyFrameObject **all = NULL; /* there may be more of them than a C stack has room for calls */
     size_t n = 0, room = 0;
     for (PyFrameObject *f = frame_steal; f; f = PyFrame_GetBack(f)) {
+        if (runs(f, within)) {
+            Py_DECREF(f);
+            break;
+        }
         if (n == room) {
             PyFrameObject **more = PyMem_Realloc(all, (room = room * 2 + 64) * sizeof *all);
             if (!more) {
@@ -112,13 +121,13 @@ static int enter_running(PyFrameObject *frame_steal) {
     return 0;
 }
 
-int rl_python_calls_start(void) {
+int rl_python_calls_start(PyObject *within) {
     Py_XSETREF(names, PyDict_New());
     if (!names) return -1;
     innermost = (rl_mark){0};
     lost = 0;
     of_session = rl_profiling.id;
-    if (enter_running(PyThreadState_GetFrame(PyThreadState_Get())) < 0) return -1;
+    if (enter_running(PyThreadState_GetFrame(PyThreadState_Get()), within) < 0) return -1;
     PyEval_SetProfile(on_call, NULL);
     return 0;
 }

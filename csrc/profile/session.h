@@ -29,7 +29,7 @@ void *rl_text_room(size_t bytes); /* that lasts as long as the recording */
 
 PyObject *rl_inputs_list(const int64_t *inputs, int n); /* a list of pairs (type, value) */
 
-/* calls of Python functions on this thread */
-int rl_python_calls_start(void);
+/* calls of Python functions on this thread; of those that run already the ones within the call of a code */
+int rl_python_calls_start(PyObject *within);
 void rl_python_calls_stop(void);
 #endif

@@ -9,7 +9,7 @@ from collections import defaultdict
 from contextlib import ContextDecorator
 from warnings import warn
 
-from rushlight import _C, _missing
+from rushlight import _C, _missing, _stack
 from rushlight._profiling import chrome, events, hooks
 from rushlight._profiling.kinds import DeviceType, ProfilerActivity  # noqa: F401
 
@@ -155,6 +155,7 @@ class profile:
                 memory=self.profile_memory,
                 python=self.with_stack,
                 all_threads=getattr(self.experimental_config, "profile_all_threads", False),
+                within=_stack.runner,
             )
         except BaseException:
             self._uninstall()
