@@ -616,6 +616,8 @@ from ._C import xlogy as xlogy
 from ._C import xlogy_ as xlogy_
 from ._C import zeros as zeros
 from ._C import zeros_like as zeros_like
+from ._alias import install_as_torch as install_as_torch
+from ._alias import load_ipython_extension as load_ipython_extension
 from ._create import asarray as asarray
 from ._create import empty_permuted as empty_permuted
 from ._create import empty_strided as empty_strided

@@ -138,6 +138,7 @@ WHEN_ASKED = {
             "is_autocast_ipu_enabled set_autocast_ipu_enabled get_autocast_ipu_dtype "
             "set_autocast_ipu_dtype"
         ),
+        "_alias": "install_as_torch load_ipython_extension",
         "_summary": "summary",
         "compiler": "_disable_dynamo",
         "nn._native_attention": "_native_multi_head_attention _transformer_encoder_layer_fwd",
@@ -267,6 +268,20 @@ MODULES = {
 }
 
 
+_top = "rushlight"  # what the package calls itself in names of functions and classes
+
+
+def call_package(name):
+    """Have public functions and classes say that they are of ``name``: where torch means rushlight, torch."""
+    global _top
+    _top = name
+
+
+def called(module):
+    """Return what a module of the package is called by functions and classes in it."""
+    return _top + module[len("rushlight") :]
+
+
 def _set_module(home, *objects):
     """Make ``home`` the ``__module__`` of functions and classes, and of the functions in these classes."""
     for each in objects:
@@ -302,8 +317,8 @@ def _fetch(space, whole, names):
         if "=" in name:
             name, _, own = name.partition("=")
         value = space[name] = found[own]
-        if is_private and name[0] != "_" and getattr(value, "__module__", None) == whole:
-            _set_module(package, value)
+        if is_private and name[0] != "_" and getattr(value, "__module__", None) in (whole, called(whole)):
+            _set_module(called(package), value)
 
 
 def load(space):

@@ -5,8 +5,8 @@ import sys
 _waiting = {}
 
 
-class _Loader:
-    """The loader of such a module, and what follows it."""
+class Loader:
+    """The loader of a module, and what follows it."""
 
     def __init__(self, loader, function):
         self.loader, self.function = loader, function
@@ -19,6 +19,9 @@ class _Loader:
         self.loader.exec_module(module)
         self.function(module)
 
+    def __getattr__(self, name):  # runpy and inspect ask for code and source
+        return getattr(self.loader, name)
+
 
 class _Finder:
     @staticmethod
@@ -29,7 +32,7 @@ class _Finder:
 
         spec = PathFinder.find_spec(name, path)
         if spec is not None:
-            spec.loader = _Loader(spec.loader, _waiting.pop(name))
+            spec.loader = Loader(spec.loader, _waiting.pop(name))
         return spec
 
 

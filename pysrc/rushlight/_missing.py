@@ -63,7 +63,7 @@ def _is_own(name, value):
     if type(value) is type(sys):
         return value.__name__.startswith("rushlight.")
     home = getattr(value, "__module__", None)
-    return not isinstance(home, str) or home.startswith("rushlight")
+    return not isinstance(home, str) or home.startswith(("rushlight", "torch"))
 
 
 def refuse(what):

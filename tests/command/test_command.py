@@ -69,7 +69,7 @@ def test_help_of_all(capsys, monkeypatch):
     ],
 )
 def test_wrong_command_lines(arguments, text, capsys, monkeypatch):
-    monkeypatch.setattr("rushlight._alias.install", lambda: None)
+    monkeypatch.setattr("rushlight._alias.install_as_torch", lambda: None)
     monkeypatch.setattr(sys, "argv", sys.argv)
     assert main(arguments) == 2
     out, err = capsys.readouterr()

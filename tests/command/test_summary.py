@@ -46,7 +46,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "own_model.py").write_text(MODEL)
     (tmp_path / "failing.py").write_text(FAILING)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("rushlight._alias.install", lambda: None)
+    monkeypatch.setattr("rushlight._alias.install_as_torch", lambda: None)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield tmp_path
     for name in ("own_model", "failing"):

@@ -65,7 +65,7 @@ def test_submodules_are_imported_when_asked_for(tmp_path):
     code = (
         "import sys, torch; print('torch.optim' in sys.modules); import torch.optim; print(torch.optim.SGD)"
     )
-    assert output(code, tmp_path) == ["False", "<class 'rushlight.optim.sgd.SGD'>"]
+    assert output(code, tmp_path) == ["False", "<class 'torch.optim.sgd.SGD'>"]
 
 
 def test_what_is_missing_names_the_version(tmp_path):
@@ -228,6 +228,8 @@ def test_the_command_line_explains_itself(tmp_path):
         (("run",), "a script is missing"),
         (("--nonsense",), "unknown option --nonsense"),
         (("-m",), "argument expected for the -m option"),
+        (("run", "-W"), "argument expected for the -W option"),
+        (("run", "-u"), "a script is missing"),
         (
             ("nowhere.py",),
             f"can't open file '{tmp_path / 'nowhere.py'}': [Errno 2] No such file or directory",
@@ -235,6 +237,115 @@ def test_the_command_line_explains_itself(tmp_path):
     ):
         done = run(*wrong, cwd=tmp_path)
         assert done.returncode == 2 and text in done.stderr
+
+
+# ---- options of the interpreter ----
+def test_options_of_python(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import sys, torch\n"
+        "print(torch.__name__, sys.argv, sys.warnoptions, sys._xoptions, sys.stdout.write_through)\n"
+        "print(sys.flags.optimize, sys.flags.dont_write_bytecode, sys.path[0])\n"
+        "import warnings\n"
+        "warnings.warn('told')\n"
+    )
+    options = ("-u", "-W", "error", "-Ximporttime=0", "-O", "-B")
+    done = run("run", *options, "script.py", "-W", cwd=tmp_path, command=("-W", "ignore", "-m", "rushlight"))
+    assert done.stdout.splitlines() == [
+        "rushlight ['script.py', '-W'] ['ignore', 'error'] {'importtime': '0'} True",
+        f"1 1 {tmp_path}",
+    ]
+    assert done.returncode == 1 and done.stderr.endswith("\nUserWarning: told\n")
+    short = run("-u", "-c", "import torch; print(torch.__name__)", cwd=tmp_path)
+    assert short.stdout == "rushlight\n"
+
+
+# ---- interpreters that a program starts ----
+CHILD = """
+import importlib.metadata, importlib.util, json, os, sys
+print(importlib.util.find_spec("torch") is not None, importlib.metadata.version("torch"))
+from torch.nn import Linear
+import torch
+print(torch.__name__, Linear.__module__, sys.modules["sitecustomize"].NAME)
+print(os.environ["PYTHONPATH"].split(os.pathsep)[1:] == {rest!r})
+"""
+
+
+def test_children_have_it_too(tmp_path):
+    """Not a torch that is installed; what the user has on PYTHONPATH stays there."""
+    other = tmp_path / "site"
+    (other / "torch").mkdir(parents=True)
+    (other / "torch" / "__init__.py").write_text("raise RuntimeError('the other torch')")
+    (other / "sitecustomize.py").write_text("NAME = 'of the user'")
+    (tmp_path / "child.py").write_text(CHILD.format(rest=[str(SOURCE), str(other)]))
+    lines = output(
+        """
+import os, subprocess, sys
+import rushlight
+rushlight.install_as_torch()  # again: nothing happens
+subprocess.run([sys.executable, "child.py"], check=True)
+subprocess.run([sys.executable, "-c", "import subprocess, sys; subprocess.run([sys.executable, 'child.py'])"])
+os.environ["PYTHONPATH"] = rushlight._alias.SITE
+lost = subprocess.run([sys.executable, "-S", "-c", "import torch"], capture_output=True, text=True)
+print(lost.stderr.splitlines()[-1])
+""",
+        tmp_path,
+        extra_path=[other],
+    )
+    version = f"2.13.0+rushlight{rushlight.__version__}"
+    seen = [f"True {version}", "rushlight torch.nn.modules.linear of the user", "True"]
+    assert lines[:6] == [*seen, *seen]
+    assert lines[6].startswith(
+        f"ImportError: {SOURCE}/rushlight/_alias/site/torch/__init__.py stands for rushlight"
+    )
+
+
+def test_workers_of_pytest_have_it(tmp_path):
+    """They are told the import path of the process that starts them, as it was."""
+    (tmp_path / "test_it.py").write_text(
+        "import os, torch\ndef test():\n"
+        "    assert torch.__name__ == 'rushlight' and os.environ['PYTEST_XDIST_WORKER']\n"
+    )
+    done = run("-m", "pytest", "-q", "-n", "1", "-p", "no:cacheprovider", "test_it.py", cwd=tmp_path)
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
+
+
+# ---- without the command ----
+def test_install_as_torch_in_a_notebook(tmp_path):
+    code = (
+        "import sys, rushlight\n"
+        "hasattr(rushlight, 'load_ipython_extension') and rushlight.load_ipython_extension(None)\n"
+        "print(sys.modules['torch'] is rushlight)\n"  # where einops looks for it
+        "import torch; print(torch.nn is rushlight.nn, torch.__version__)\n"
+    )
+    done = run("-c", code, cwd=tmp_path, command=())
+    assert done.stdout == f"True\nTrue 2.13.0+rushlight{rushlight.__version__}\n", done.stderr
+    code = "import sys; sys.modules['torch'] = sys; import rushlight; rushlight.install_as_torch()"
+    done = run("-c", code, cwd=tmp_path, command=())
+    assert done.stderr.endswith("rushlight cannot take its place in this process\n")
+
+
+def test_the_runner_is_in_no_stack(tmp_path):
+    lines = output(
+        """
+import json, warnings, torch
+from torch.profiler import profile
+x = torch.tensor([-1.0], requires_grad=True)
+with warnings.catch_warnings(record=True) as said, torch.autograd.detect_anomaly():
+    try:
+        x.sqrt().backward()
+    except RuntimeError:
+        text = str(said[-1].message)
+print(text.count("File "), "script.py" in text)
+with profile(with_stack=True) as found:
+    x.exp()
+found.export_chrome_trace("trace.json")
+names = [each["name"] for each in json.load(open("trace.json"))["traceEvents"]]
+print([name for name in names if "_command" in name or "runpy" in name or "__main__.py" in name])
+print(any(name.startswith("script.py") or "/script.py" in name for name in names))
+""",
+        tmp_path,
+    )
+    assert lines == ["1 True", "[]", "True"]
 
 
 def test_without_the_command_torch_is_left_alone(tmp_path):

@@ -60,7 +60,7 @@ def _let_torch_mean_rushlight(folder):
     """Before code of others is imported, as `rushlight run` does; it is looked for in that folder first."""
     from rushlight import _alias
 
-    _alias.install()
+    _alias.install_as_torch()
     sys.path.insert(0, folder)
 
 

@@ -88,6 +88,12 @@ def is_ours(module):
     return module == "rushlight" or module.startswith("rushlight.")
 
 
+def _own_name(module):
+    """Return what a module of torch is called that is rushlight's; a name of PyTorch's stays as it is."""
+    own = getattr(sys.modules.get(module), "__name__", module)
+    return own if is_ours(own) else module
+
+
 def _import(module):
     try:
         return importlib.import_module(module)
@@ -160,8 +166,8 @@ def torch_name(obj, name=None):
         return obj._torch_name
     name = name or getattr(obj, "__qualname__", None) or obj.__name__
     module = getattr(obj, "__module__", None) or pickle.whichmodule(obj, name)
-    if is_torch(module) and _walk(sys.modules["rushlight"], name) is obj:
-        module = "rushlight"  # a class that `import torch` made ours to call itself so
+    if is_torch(module) and is_ours(own := _own_name(module)):
+        module = own
     if not is_ours(module):
         _check_importable(obj, module, name)
         return module, name
