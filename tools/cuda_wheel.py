@@ -1,7 +1,6 @@
 """The wheel rushlight-cuda: rushlight/_cuda*.so alone, which lands beside the files of rushlight."""
 
-import base64
-import hashlib
+import runpy
 import shutil
 import sysconfig
 import zipfile
@@ -39,11 +38,6 @@ def tag_of(library):
     return f"cp{number}-cp{number}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
 
 
-def record_line(name, data):
-    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-    return f"{name},sha256={digest},{len(data)}"
-
-
 def assemble(tree, library, folder):
     """The wheel of a library that setup.py built in a tree of sources."""
     version, tag = version_of(tree), tag_of(library)
@@ -54,15 +48,25 @@ def assemble(tree, library, folder):
         f"{info}/METADATA": METADATA.format(version=version).encode(),
         f"{info}/WHEEL": WHEEL.format(tag=tag).encode(),
     }
-    record = [record_line(name, data) for name, data in files.items()]
-    files[f"{info}/RECORD"] = "\n".join([*record, f"{info}/RECORD,,", ""]).encode()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     made = folder / f"rushlight_cuda-{version}-{tag}.whl"
+    write(made, contents_of(tree)["recorded"](files, info))
+    return made
+
+
+def contents_of(tree):
+    """What rushlight/_alias/contents.py defines, which knows RECORD; rushlight itself is not imported."""
+    return runpy.run_path(str(tree / "pysrc" / "rushlight" / "_alias" / "contents.py"))
+
+
+def write(made, files):
+    """Write a wheel of {path: bytes}; the same files give the same bytes."""
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
-            archive.writestr(name, data)
-    return made
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
 
 
 def sizes(tree):

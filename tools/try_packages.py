@@ -72,13 +72,14 @@ def try_editable(tree):
 
 # ---- wheels ----
 def try_wheels():
-    wheels = sorted(DIST.glob("*.whl"))
+    wheels = sorted(DIST.glob("rushlight-*.whl"))
     run(sys.executable, "-m", "twine", "check", "--strict", *DIST.iterdir())
     for wheel in wheels:
         with fresh(python_of(wheel)) as python:
             install(python, wheel)
             run(python, "-m", "pip", "check", env=OWN)
             installed(python, "numpy", "onednn")
+            try_alias(python)
             tests(python, *ON_WHEELS)
     with fresh(python_of(wheels[0])) as python:  # for the oldest Python, as the oldest NumPy is
         install(python, "--no-deps", wheels[0])
@@ -86,6 +87,26 @@ def try_wheels():
         install(python, oldest_numpy())
         installed(python, "numpy")
         tests(python, *ON_OLD_NUMPY)
+
+
+def try_alias(python):
+    """The wheel torch, as in a Dockerfile, and what `rushlight alias` makes; nothing is downloaded."""
+    here = ("--no-index", "--find-links", DIST)
+    command = python.with_name("rushlight")
+    for put, take in (
+        (
+            (python, "-m", "pip", "install", "-q", *here, "torch"),
+            (python, "-m", "pip", "uninstall", "-qy", "torch"),
+        ),
+        ((command, "alias", "install"), (command, "alias", "remove")),
+    ):
+        run(*put, env=OWN)
+        run(python, "-m", "pip", "check", env=OWN)
+        run(python, "-m", "pip", "install", "--no-index", "torch>=2", env=OWN)
+        run(command, "alias", "status", env=OWN)
+        run(python, "-I", "-c", "import torch.nn, rushlight; assert torch is rushlight", env=OWN)
+        run(*take, env=OWN)
+    print("the alias comes and goes", flush=True)
 
 
 def python_of(wheel):
