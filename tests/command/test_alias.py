@@ -66,8 +66,7 @@ def test_it_is_of_this_version_and_shows_each_module():
     assert not [name for name in stubs if "_alias" in name or "_command" in name]
     assert files["torch/nn/init.py"].decode().splitlines()[1] == "from rushlight.nn.init import *"
     assert (
-        b"from rushlight._utils import _rebuild_tensor_v2 as _rebuild_tensor_v2\n"
-        in files["torch/_utils.py"]
+        b"from rushlight._utils import _rebuild_tensor_v2 as _rebuild_tensor_v2\n" in files["torch/_utils.py"]
     )
     assert files["torch/py.typed"] == b"" and b"\nRequires-Dist: rushlight\n" in files[f"{INFO}/METADATA"]
 
