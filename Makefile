@@ -37,7 +37,7 @@ define install
 endef
 
 .PHONY: demo full test bench instructions instructions-record parity asan fence gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa scalar no-onednn scipy werror ulp stubs types site coverage names where lint format clean
-.PHONY: fuzz-difference fuzz-fail fuzz-threads mutate-sizes choosers toys
+.PHONY: clients fuzz-difference fuzz-fail fuzz-threads mutate-sizes choosers toys
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -204,6 +204,11 @@ instructions: $(VENV)/.installed
 
 instructions-record: $(VENV)/.installed
 	$(RUN) benchmarks/count_instructions.py --record
+
+# published packages, in environments without PyTorch, beside PyTorch; CLIENTS="einops captum": some of them
+CLIENTS ?=
+clients: $(VENV)/.installed $(PARITY_VENV)/.parity
+	$(RUN) tools/clients.py $(CLIENTS) --pytorch $(PARITY_VENV)/bin/python
 
 stubs: $(VENV)/.installed
 	$(RUN) tools/make_stub.py pysrc/rushlight/_C.pyi
