@@ -12,6 +12,7 @@
 #include "module/module.h"
 #include "optim/optim.h"
 #include "profile/profile.h"
+#include "pytree/pytree.h"
 #include "object/storage.h"
 #include "core/blocks.h"
 #include "core/fence.h"
@@ -299,7 +300,8 @@ static int fill_module(PyObject *m) {
         rl_generator_init, rl_ops_init,      rl_infer_init,     rl_promote_init,     rl_overridable_init,
         rl_create_init,    rl_numpy_init,    rl_dlpack_init,    rl_pinned_init,      rl_memory_init,
         rl_foreign_init,   rl_shared_init,   rl_files_init,     rl_driver_init,      rl_foreach_init,
-        rl_optim_init,     rl_grad_init,     rl_module_init,    rl_profile_init,     rl_gc_init};
+        rl_optim_init,     rl_grad_init,     rl_module_init,    rl_profile_init,     rl_pytree_init,
+        rl_gc_init};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++)
         if (parts[i](m) < 0) return -1;
     return PyModule_AddFunctions(m, functions) < 0 ? -1 : adopt_functions(m);

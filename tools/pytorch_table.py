@@ -12,6 +12,7 @@ import pathlib
 import re
 import sys
 import types
+import typing
 
 import torch
 import torch.distributions
@@ -20,6 +21,7 @@ import torch.optim.lr_scheduler
 import torch.optim.swa_utils
 import torch.overrides
 import torch.testing
+import torch.utils._pytree
 import torch.utils.data
 
 from binding import NUMPY_NAMES, Prober, parse, written
@@ -45,6 +47,7 @@ SPACES = {
     "torch.distributions": torch.distributions,
     "torch.amp": torch.amp,
     "torch.multiprocessing": torch.multiprocessing,
+    "torch.utils._pytree": torch.utils._pytree,
 }
 # of these, what constructors take
 CLASSES_OF = ("torch.nn", "torch.optim", "torch.utils.data", "torch.distributions", "torch.amp")
@@ -249,7 +252,7 @@ def is_public(space, name, value):
     if space == "torch.Tensor":
         ours = name.startswith("__") and name in dir(object)
         return not ours and (not name.startswith("_") or (name.startswith("__") and callable(value)))
-    if name.startswith("_") or name in NOT_TORCHS:
+    if name.startswith("_") or name in NOT_TORCHS or isinstance(value, typing.TypeVar):
         return False
     if isinstance(value, types.ModuleType):
         return value.__name__ == f"{space}.{name}"

@@ -10,7 +10,10 @@ __dir__ = _missing.module_dir(__name__)
 
 
 def __getattr__(name):
-    if name not in ("checkpoint", "collect_env", "data", "deterministic", "dlpack"):
+    if name not in (
+        *("_cxx_pytree", "_pytree"),
+        *("checkpoint", "collect_env", "data", "deterministic", "dlpack"),
+    ):
         return _missing_name(name)
     from importlib import import_module
 
