@@ -245,7 +245,7 @@ WHEN_ASKED = {
 MODULES = {
     "rushlight": (
         "_VF __config__ _onednn _tensor_str accelerator amp autograd backends compiler cpu cuda "
-        "distributions func inspect jit linalg mps mtia multiprocessing nn optim overrides profiler "
+        "distributions func hub inspect jit linalg mps mtia multiprocessing nn optim overrides profiler "
         "return_types safetensors serialization special storage testing torch_version types utils "
         "version xpu"
     ),

@@ -4,16 +4,24 @@ from rushlight import _missing
 
 from . import hooks
 
-__all__ = ["checkpoint", "collect_env", "data", "deterministic", "dlpack", "hooks"]
+_LATER = (
+    "_",
+    "_cxx_pytree",
+    "_pytree",
+    "checkpoint",
+    "collect_env",
+    "data",
+    "deterministic",
+    "dlpack",
+    "model_zoo",
+)
+__all__ = sorted(["hooks", *(name for name in _LATER if name[0] != "_")])
 _missing_name = _missing.module_getattr(__name__)
 __dir__ = _missing.module_dir(__name__)
 
 
 def __getattr__(name):
-    if name not in (
-        *("_cxx_pytree", "_pytree"),
-        *("checkpoint", "collect_env", "data", "deterministic", "dlpack"),
-    ):
+    if name not in _LATER:
         return _missing_name(name)
     from importlib import import_module
 
