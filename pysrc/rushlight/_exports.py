@@ -245,8 +245,8 @@ WHEN_ASKED = {
 MODULES = {
     "rushlight": (
         "_VF __config__ _onednn _tensor_str accelerator amp autograd backends compiler cpu cuda "
-        "distributions func hub inspect jit linalg mps mtia multiprocessing nn optim overrides profiler "
-        "return_types safetensors serialization special storage testing torch_version types utils "
+        "distributions func futures hub inspect jit linalg mps mtia multiprocessing nn optim overrides "
+        "profiler return_types safetensors serialization special storage testing torch_version types utils "
         "version xpu"
     ),
     "rushlight.autograd": ("anomaly_mode function functional graph profiler profiler_util"),

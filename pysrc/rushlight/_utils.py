@@ -155,3 +155,13 @@ class ExceptionWrapper:
 def cpu_count() -> int | None:
     """Return how many processors this process may use, or None where the system does not say."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def __getattr__(name):
+    """What few programs ask for comes from modules of its own."""
+    from . import _utils_devices, _utils_tensors
+
+    for module in (_utils_devices, _utils_tensors):
+        if name in module.__all__:
+            return getattr(module, name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -121,17 +121,23 @@ def _decorate(new_context, function):
     return _wraps(function, wrapper)
 
 
-class _Mode:
+class _DecoratorContextManager:
     """A context manager that is also a decorator; each call of the function enters a fresh one."""
 
     def __call__(self, function: F) -> F:
         return _decorate(self.clone, function)
 
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, exc_type: object, exc_val: object, exc_tb: object) -> None:
+        raise NotImplementedError
+
     def clone(self) -> Self:
         return self.__class__()
 
 
-class _ModeWithoutArguments(_Mode):
+class _NoParamDecoratorContextManager(_DecoratorContextManager):
     """Can decorate without parentheses, too."""
 
     if TYPE_CHECKING:
@@ -148,7 +154,7 @@ class _ModeWithoutArguments(_Mode):
         return _decorate(self.clone, orig_func)
 
 
-class no_grad(_ModeWithoutArguments):
+class no_grad(_NoParamDecoratorContextManager):
     """Disable gradients: nothing that runs in this context, or in this function, is recorded by autograd.
 
     Results have ``requires_grad=False``. It saves memory and time in evaluation. A context manager and a
@@ -187,7 +193,7 @@ class no_grad(_ModeWithoutArguments):
         _C._set_grad_enabled(self.prev)
 
 
-class enable_grad(_ModeWithoutArguments):
+class enable_grad(_NoParamDecoratorContextManager):
     """Enable gradients in a context or function within no_grad(): operators are recorded again.
 
     Notes
@@ -214,7 +220,7 @@ class enable_grad(_ModeWithoutArguments):
         _C._set_grad_enabled(self.prev)
 
 
-class set_grad_enabled(_Mode):
+class set_grad_enabled(_DecoratorContextManager):
     """Enable or disable gradients: as a function from now on, as a context manager within it.
 
     Parameters
@@ -263,7 +269,7 @@ class set_grad_enabled(_Mode):
         return self.__class__(self.mode)
 
 
-class inference_mode(_Mode):
+class inference_mode(_DecoratorContextManager):
     """Disable gradients, and all that autograd keeps of tensors made in this context, for inference.
 
     As no_grad(), but these tensors can never take part in recording later. A context manager and a decorator.
@@ -324,7 +330,7 @@ class inference_mode(_Mode):
         return self.__class__(self.mode)
 
 
-class set_multithreading_enabled(_Mode):
+class set_multithreading_enabled(_DecoratorContextManager):
     """Accept whether backward may use several threads for devices; here one thread computes all gradients.
 
     Parameters

@@ -14,7 +14,9 @@ See https://docs.pytorch.org/docs/2.13/checkpoint.html
 from __future__ import annotations
 
 import contextlib
+import enum
 import itertools
+import threading
 import warnings
 import weakref
 
@@ -35,14 +37,20 @@ if TYPE_CHECKING:
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
     "DefaultDeviceType",
+    "GraphExecGroup",
+    "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
+    "get_device_states",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]
 
 
@@ -124,6 +132,100 @@ def _tensors(values):
             yield from _tensors(value)
         elif isinstance(value, dict):
             yield from _tensors(value.values())
+
+
+def _infer_device_type(*args):
+    """The type of the devices that tensors among the arguments lie on, less the CPU; that of GPUs first."""
+    types = [t.device.type for t in _tensors(args) if t.device.type != "cpu"]
+    if len(set(types)) > 1:
+        warnings.warn(
+            "Tensor arguments, excluding CPU tensors, are detected on at least two types of devices. Device "
+            "state will only be saved for devices of a single device type, and the remaining devices will be "
+            "ignored. Consequently, if any checkpointed functions involve randomness, this may result in "
+            "incorrect gradients. (Note that if CUDA devices are among the devices detected, it will be "
+            "prioritized; otherwise, the first device encountered will be selected.)\n"
+            f"Device types: {sorted(set(types))} first device type: {types[0]}",
+            stacklevel=3,
+        )
+    if not types:
+        return DefaultDeviceType.get_device_type()
+    return "cuda" if "cuda" in types else types[0]
+
+
+def _get_device_module(device: str = "cuda") -> Any:
+    return _C.device("meta") if device == "meta" else getattr(rushlight, device)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """Return the numbers of the devices that tensors lie on, and the states of their generators.
+
+    Parameters
+    ----------
+    *args
+        Tensors, and lists, tuples and dicts of them; others, and those on the CPU, are passed over.
+
+    Returns
+    -------
+    tuple
+        A list of numbers of devices, one for each tensor, and a list of states.
+
+    Notes
+    -----
+    Same as torch.utils.checkpoint.get_device_states: https://docs.pytorch.org/docs/2.13/checkpoint.html
+
+    Examples
+    --------
+    >>> torch.utils.checkpoint.get_device_states(torch.ones(2), [torch.zeros(1)])
+    ([], [])
+    """
+    devices = [t.device.index for t in _tensors(args) if t.device.type not in ("cpu", "meta")]
+    if not devices:
+        return [], []
+    module = _get_device_module(_infer_device_type(*args))
+    return devices, [module.get_rng_state(i) for i in devices]
+
+
+def set_device_states(
+    devices: Iterable[int], states: Iterable[Tensor], *, device_type: str | None = None
+) -> None:
+    """Set the states of devices' generators: what get_device_states() returned.
+
+    Parameters
+    ----------
+    devices : iterable of int
+        Numbers of devices.
+    states : iterable of Tensor
+        A state for each.
+    device_type : str, optional
+        Their type; by default that of DefaultDeviceType.
+
+    Notes
+    -----
+    Same as torch.utils.checkpoint.set_device_states: https://docs.pytorch.org/docs/2.13/checkpoint.html
+
+    Examples
+    --------
+    >>> torch.utils.checkpoint.set_device_states(*torch.utils.checkpoint.get_device_states(torch.ones(2)))
+    """
+    device_type = device_type or DefaultDeviceType.get_device_type()
+    if device_type == "meta":
+        return
+    module = _get_device_module(device_type)
+    for device, state in zip(devices, states, strict=False):
+        module.set_rng_state(state, device)
+
+
+def _get_autocast_kwargs(device_type: str = "cuda") -> Any:
+    """The arguments of torch.autocast that make its state of now: of a type of devices, and of the CPU."""
+
+    def now(kind):
+        return {
+            "enabled": _C.is_autocast_enabled(kind),
+            "dtype": _C.get_autocast_dtype(kind),
+            "cache_enabled": _C.is_autocast_cache_enabled(),
+        }
+
+    return now(device_type) if rushlight.amp.is_autocast_available(device_type) else None, now("cpu")
 
 
 def _surroundings(preserve, *values):
@@ -273,7 +375,7 @@ class _Frame:
         return slot
 
     def unpack(self, slot):
-        run = _C._current_graph_task_id()
+        run = GraphExecGroup._get_current_group() or _C._current_graph_task_id()
         if run == -1:
             run = next(_run_without_backward)
         if run not in self.counts:
@@ -459,6 +561,127 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
         yield
     finally:
         _debug = before
+
+
+# ---- several runs of backward over one run of the part ----
+class GraphExecGroup:
+    """Let several runs of backward within the context share what a checkpoint computes again.
+
+    Each may take every saved tensor once: they go through different parts of the graph. Only for checkpoints
+    with ``use_reentrant=False``.
+
+    Notes
+    -----
+    Same as torch.utils.checkpoint.GraphExecGroup: https://docs.pytorch.org/docs/2.13/checkpoint.html
+
+    Examples
+    --------
+    >>> from rushlight.utils.checkpoint import GraphExecGroup, checkpoint
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> y, z = checkpoint(lambda x: (x.exp(), x.sin()), x, use_reentrant=False)
+    >>> with GraphExecGroup():
+    ...     y.sum().backward()
+    ...     z.sum().backward()
+    >>> x.grad
+    tensor([3.2586, 3.2586])
+    """
+
+    def __enter__(self) -> GraphExecGroup:
+        group = self._get_current_group()
+        if group is not None:
+            raise RuntimeError(f"GraphExecGroup contexts cannot be nested. Already inside group {group}")
+        _of_thread.group = self
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        _of_thread.group = None
+
+    @classmethod
+    def _get_current_group(cls) -> GraphExecGroup | None:
+        return getattr(_of_thread, "group", None)
+
+
+_of_thread = threading.local()
+
+
+# ---- operators whose results are kept: they need __torch_dispatch__ ----
+class CheckpointPolicy(enum.Enum):
+    """Say what a checkpoint does with an operator's result: keep it, or compute it again.
+
+    Notes
+    -----
+    Same as torch.utils.checkpoint.CheckpointPolicy: https://docs.pytorch.org/docs/2.13/checkpoint.html
+
+    Examples
+    --------
+    >>> torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE.value
+    0
+    """
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
+
+
+class SelectiveCheckpointContext:
+    """Tell a policy about the call of an operator: whether it is the second, and its result.
+
+    Parameters
+    ----------
+    is_recompute : bool
+        Whether the part runs again.
+    op_output : optional
+        What the operator returned.
+
+    Notes
+    -----
+    Same as torch.utils.checkpoint.SelectiveCheckpointContext:
+    https://docs.pytorch.org/docs/2.13/checkpoint.html
+
+    Examples
+    --------
+    >>> torch.utils.checkpoint.SelectiveCheckpointContext(is_recompute=False).op_output is None
+    True
+    """
+
+    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
+        self.is_recompute = is_recompute
+        self.op_output = op_output
+
+
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
+) -> Any:
+    """Raise NotImplementedError: a checkpoint keeps no results of single operators here.
+
+    Parameters
+    ----------
+    policy_fn_or_list : callable or list
+        In PyTorch: what says of each operator whether its result is kept.
+    allow_cache_entry_mutation : bool, default False
+        In PyTorch: whether what is kept may be written.
+
+    Raises
+    ------
+    TypeError
+        If it is neither a function nor a list.
+    NotImplementedError
+        Otherwise: checkpoint() without `context_fn` computes the same, and more of it again.
+
+    Examples
+    --------
+    >>> torch.utils.checkpoint.create_selective_checkpoint_contexts(3)
+    Traceback (most recent call last):
+    TypeError: policy_fn_or_list must be either a function or a list of ops.
+    """
+    if not isinstance(policy_fn_or_list, list) and not callable(policy_fn_or_list):
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    raise _missing.refuse(
+        "create_selective_checkpoint_contexts: checkpoint() without context_fn computes the same"
+    )
 
 
 # ---- entry points ----
