@@ -50,6 +50,8 @@ def modules():
     for each in pkgutil.walk_packages([str(ROOT)], "rushlight.", onerror=lambda name: None):
         if each.name.rpartition(".")[2] in ("_C", "_cuda", "_cuda_sim", "__main__"):
             continue
+        if each.name.startswith("rushlight.utils.tensorboard"):  # which needs a package of others
+            continue
         found[each.name] = importlib.import_module(each.name)
     return {"rushlight": rushlight, **found}
 

@@ -2,7 +2,7 @@
 
 import doctest
 import functools
-import importlib
+import importlib.util
 import inspect
 import pathlib
 import random
@@ -13,6 +13,7 @@ import numpy as np
 import rushlight
 
 PACKAGE = pathlib.Path(rushlight.__file__).parent
+NEEDS = {"rushlight.utils.tensorboard": "tensorboard"}  # packages that not everybody has
 
 
 def module_names():
@@ -21,8 +22,12 @@ def module_names():
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
         if parts[-1] == "__init__":
             parts = parts[:-1]
+        name = ".".join(parts)
+        lacking = (need for part, need in NEEDS.items() if f"{name}.".startswith(f"{part}."))
+        if any(importlib.util.find_spec(need) is None for need in lacking):
+            continue
         if not any(part.startswith("_") for part in parts):
-            yield ".".join(parts)
+            yield name
 
 
 MODULES = sorted(module_names())
