@@ -141,6 +141,11 @@ WHEN_ASKED = {
         "_alias": "install_as_torch load_ipython_extension",
         "_summary": "summary",
         "compiler": "_disable_dynamo",
+        "_dispatch_keys": "DispatchKey DispatchKeySet",
+        "_checks": (
+            "_assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
+            "_check_tensor_all_with _check_type _check_value _check_with"
+        ),
         "nn._native_attention": "_native_multi_head_attention _transformer_encoder_layer_fwd",
         "serialization": "load save",
         "_tensor_str": "set_printoptions",
@@ -245,7 +250,7 @@ WHEN_ASKED = {
 MODULES = {
     "rushlight": (
         "_VF __config__ _onednn _tensor_str accelerator amp autograd backends compiler cpu cuda "
-        "distributions func futures hub inspect jit linalg mps mtia multiprocessing nn optim overrides "
+        "distributions func futures hub inspect jit linalg mps mtia multiprocessing nn onnx optim overrides "
         "profiler return_types safetensors serialization special storage testing torch_version types utils "
         "version xpu"
     ),

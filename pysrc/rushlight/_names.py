@@ -45,3 +45,12 @@ def attach_methods():
     for name, member in list(vars(_C.Tensor).items()):
         if type(member) is _FUNCTION and (name[:2] != "__" or name == "__reversed__"):
             setattr(_C.Tensor, name, _C._overridable(member))
+
+
+def of_extension(name):
+    """What ``_C`` says of a name that C does not have: some are written in Python."""
+    from . import _c_names
+
+    if name not in _c_names.__all__:
+        raise AttributeError(f"module 'rushlight._C' has no attribute '{name}'")
+    return getattr(_c_names, name)

@@ -86,9 +86,7 @@ def test_functions_and_generators_within_a_context():
     with pytest.raises(StopIteration):
         generator.send("sent")
     assert log == ["in", "out", "in", "sent", "out"]
-    with pytest.raises(
-        RuntimeError, match="^Cannot decorate classes; it is ambiguous whether or not only"
-    ):
+    with pytest.raises(RuntimeError, match="^Cannot decorate classes; it is ambiguous whether or not only"):
         _contextlib.context_decorator(lambda: Context(), int)
     with pytest.raises(AssertionError, match="is both callable and also a valid context manager"):
         _contextlib.context_decorator(torch.no_grad(), len)
@@ -272,3 +270,33 @@ def test_selective_checkpoints_say_that_they_are_missing():
     with pytest.raises(NotImplementedError, match="checkpoint.. without context_fn computes the same"):
         checkpoint.create_selective_checkpoint_contexts([])
     assert checkpoint.CheckpointPolicy(3) is checkpoint.CheckpointPolicy.PREFER_RECOMPUTE
+
+
+# ---- torch.onnx, torch._C ----
+def test_onnx_says_that_it_writes_no_files(tmp_path):
+    with pytest.raises(NotImplementedError, match="^onnx.export: "):
+        torch.onnx.export(torch.nn.Linear(1, 1), (torch.ones(1),), tmp_path / "x.onnx", opset_version=11)
+    assert not list(tmp_path.iterdir())
+    from rushlight.onnx import register_custom_op_symbolic, unregister_custom_op_symbolic
+
+    register_custom_op_symbolic("mine::op", len, 11)
+    assert torch.onnx._symbolics == {("mine::op", 11): len}
+    unregister_custom_op_symbolic("mine::op", 11)
+    unregister_custom_op_symbolic("mine::op", 11)
+    assert not torch.onnx._symbolics and torch.onnx.symbolic_opset11
+
+
+def test_names_of_the_extension_that_python_has():
+    assert torch._C.DispatchKey is torch.DispatchKey
+    with pytest.raises(AttributeError, match="^module 'rushlight._C' has no attribute 'nothing'$"):
+        torch._C.nothing  # noqa: B018
+    assert len({torch._C.DispatchKeySet(torch.DispatchKey.CPU)}) == 1
+
+
+def test_objects_answer_an_assertion_themselves():
+    class Proxy:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__, args[1]
+
+    assert torch._assert(Proxy(), "m") == ("_assert", "m")
