@@ -9,12 +9,15 @@ from rushlight.storage import _LegacyStorageMeta
 from rushlight.types import Device
 from . import accelerator as accelerator
 from . import amp as amp
+from . import ao as ao
 from . import autograd as autograd
 from . import backends as backends
 from . import compiler as compiler
 from . import cpu as cpu
 from . import cuda as cuda
+from . import distributed as distributed
 from . import distributions as distributions
+from . import export as export
 from . import func as func
 from . import functional as functional
 from . import inspect as inspect
@@ -27,6 +30,7 @@ from . import nn as nn
 from . import optim as optim
 from . import overrides as overrides
 from . import profiler as profiler
+from . import quantization as quantization
 from . import random as random
 from . import return_types as return_types
 from . import safetensors as safetensors

@@ -222,6 +222,9 @@ WHEN_ASKED = {
     "rushlight.nn.modules": {
         "linear_cross_entropy_options": "LinearCrossEntropyOptions",
     },
+    "rushlight.nn.parallel": {
+        "distributed": "DistributedDataParallel",
+    },
     "rushlight.nn.utils": {
         "fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
         "memory_format": "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format",
@@ -249,12 +252,15 @@ WHEN_ASKED = {
 # modules of a package that are imported when something first asks for them
 MODULES = {
     "rushlight": (
-        "_VF __config__ _onednn _tensor_str accelerator amp autograd backends compiler cpu cuda "
-        "distributions func futures hub inspect jit linalg mps mtia multiprocessing nn onnx optim overrides "
-        "profiler return_types safetensors serialization special storage testing torch_version types utils "
-        "version xpu"
+        "_VF __config__ _onednn _tensor_str accelerator amp ao autograd backends compiler cpu cuda "
+        "distributed distributions export func futures hub inspect jit linalg mps mtia "
+        "multiprocessing nn onnx optim overrides profiler quantization return_types safetensors "
+        "serialization special storage testing torch_version types utils version xpu"
     ),
+    "rushlight.ao": "quantization",
+    "rushlight.ao.quantization": "stubs",
     "rushlight.autograd": ("anomaly_mode function functional graph profiler profiler_util"),
+    "rushlight.distributed": "device_mesh optim tensor",
     "rushlight.distributions": (
         "bernoulli beta binomial categorical cauchy chi2 constraint_registry constraints "
         "continuous_bernoulli dirichlet distribution exp_family exponential fishersnedecor gamma "
@@ -265,6 +271,7 @@ MODULES = {
         "transformed_distribution transforms uniform utils von_mises weibull wishart"
     ),
     "rushlight.nn": ("attention common_types grad intrinsic qat quantizable quantized"),
+    "rushlight.nn.parallel": "distributed",
     "rushlight.nn.utils": ("fusion init memory_format parametrizations parametrize prune rnn stateless"),
     "rushlight.optim": (
         "adadelta adagrad adam adamax adamw asgd lbfgs lr_scheduler nadam radam rmsprop rprop sgd "

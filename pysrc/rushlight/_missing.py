@@ -36,12 +36,28 @@ def module_getattr(module):
             if not _lacking:
                 _read_lacking()
             if name in _lacking.get(module, ()):
-                text += f" (exists in {_REFERENCE}, not in rushlight {__version__})"
+                if _is_from_import():
+                    raise ImportError(f"cannot import name '{name}' from '{module}' {_hint()}", name=name)
+                text += f" {_hint()}"
             elif len(names := dir(sys.modules[module])) > _MOST_SUGGESTED and (meant := _alike(name, names)):
                 text += f"; did you mean '{meant}'?"
         raise AttributeError(text)
 
     return __getattr__
+
+
+def _hint():
+    return f"(exists in {_REFERENCE}, not in rushlight {__version__})"
+
+
+def _is_from_import():
+    """Whether ``from module import name`` asks, which would put its own text for an AttributeError's."""
+    from opcode import opmap
+
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code.co_name == "__getattr__":  # a module's own, which asked this one
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
 
 
 def module_dir(module, lazy=()):
@@ -69,3 +85,32 @@ def _is_own(name, value):
 def refuse(what):
     """Make the error for a case that exists in PyTorch and not in this version."""
     return NotImplementedError(f"{what} (rushlight {__version__} does not have it)")
+
+
+def absent_function(module, name):
+    """Make a function that exists in PyTorch and that raises NotImplementedError when it is called.
+
+    It stands where packages import a name that they may never use.
+    """
+    whole = f"{module.removeprefix('rushlight.')}.{name}"
+
+    def function(*args, **kwargs):
+        raise refuse(whole)
+
+    function.__module__, function.__name__, function.__qualname__ = module, name, name
+    function.__doc__ = f"Raise NotImplementedError: this version has no {whole}."
+    return function
+
+
+def absent_class(module, name, *bases):
+    """Make a class that exists in PyTorch and of which nothing is made: isinstance() answers False.
+
+    It stands where packages import a class for isinstance() and annotations.
+    """
+    whole = f"{module.removeprefix('rushlight.')}.{name}"
+
+    def __init__(self, *args, **kwargs):
+        raise refuse(whole)
+
+    text = f"Raise NotImplementedError when one is made: this version has no {whole}."
+    return type(name, bases, {"__init__": __init__, "__module__": module, "__doc__": text})

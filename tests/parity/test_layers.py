@@ -29,6 +29,7 @@ CASES = [
         "interop_cases.txt",
         "object_cases.txt",
         "names_cases.txt",
+        "gates_cases.txt",
     )
     for case in Path(__file__).with_name(name).read_text().strip().split("\n---\n")
 ]

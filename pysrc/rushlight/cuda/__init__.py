@@ -66,8 +66,10 @@ __all__ += ["get_rng_state", "get_rng_state_all", "initial_seed", "seed", "seed_
 __all__ += ["set_rng_state_all", "synchronize", "get_allocator_backend", "max_memory_cached"]
 __all__ += ["get_per_process_memory_fraction", "memory_cached", "memory_stats_as_nested_dict"]
 __all__ += ["memory_summary", "reset_max_memory_cached", "set_per_process_memory_fraction"]
+_GRAPHS = ("CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables")
+__all__ += _GRAPHS
 _missing_name = _missing.module_getattr(__name__)
-__dir__ = _missing.module_dir(__name__)
+__dir__ = _missing.module_dir(__name__, ("graphs",))
 
 
 def __getattr__(name):
@@ -79,11 +81,13 @@ def __getattr__(name):
         globals().update({key: value for key, value in _cuda_types().items() if key not in globals()})
         if name in globals():
             return globals()[name]
-    if name != "amp":
-        return _missing_name(name)
     from importlib import import_module
 
-    return import_module(f"{__name__}.amp")
+    if name in ("amp", "graphs"):
+        return import_module(f"{__name__}.{name}")
+    if name in _GRAPHS:
+        return getattr(import_module(f"{__name__}.graphs"), name)
+    return _missing_name(name)
 
 
 def device_count() -> int:

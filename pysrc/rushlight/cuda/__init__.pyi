@@ -3,11 +3,17 @@
 from typing import Any
 from rushlight.types import Device
 from . import amp as amp
+from . import graphs as graphs
 from . import memory as memory
 from . import random as random
 from . import streams as streams
 from ._devices import device as device
 from ._devices import device_of as device_of
+from .graphs import CUDAGraph as CUDAGraph
+from .graphs import graph as graph
+from .graphs import graph_pool_handle as graph_pool_handle
+from .graphs import is_current_stream_capturing as is_current_stream_capturing
+from .graphs import make_graphed_callables as make_graphed_callables
 from .memory import empty_cache as empty_cache
 from .memory import get_allocator_backend as get_allocator_backend
 from .memory import get_per_process_memory_fraction as get_per_process_memory_fraction

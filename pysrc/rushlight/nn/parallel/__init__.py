@@ -1,8 +1,8 @@
 """Running a module on several devices."""
 
-from rushlight import _missing
+from rushlight import _exports
 
 from .data_parallel import DataParallel, data_parallel
 
-__all__ = ["DataParallel", "data_parallel"]
-__getattr__ = _missing.module_getattr(__name__)
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+_exports.publish(globals())
