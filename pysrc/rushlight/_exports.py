@@ -270,6 +270,7 @@ MODULES = {
         "one_hot_categorical pareto poisson relaxed_bernoulli relaxed_categorical studentT "
         "transformed_distribution transforms uniform utils von_mises weibull wishart"
     ),
+    "rushlight.jit": "annotations",
     "rushlight.nn": ("attention common_types grad intrinsic qat quantizable quantized"),
     "rushlight.nn.parallel": "distributed",
     "rushlight.nn.utils": ("fusion init memory_format parametrizations parametrize prune rnn stateless"),

@@ -92,20 +92,6 @@ def test_limits():
         rushlight.iinfo(rushlight.float32)
 
 
-def test_compile_and_jit_pass_through():
-    net = nn.Linear(1, 1)
-    assert rushlight.compile(net) is net and rushlight.compile(mode="max-autotune")(net) is net
-    assert rushlight.jit.script(net) is net and rushlight.jit.trace(net, rushlight.ones(1)) is net
-    assert (
-        rushlight.jit.ignore(test_limits) is test_limits
-        and rushlight.jit.ignore()(test_limits) is test_limits
-    )
-    assert rushlight.jit.export(test_limits) is test_limits and not rushlight.jit.is_scripting()
-    assert not isinstance(net, rushlight.jit.ScriptModule)
-    with pytest.raises(NotImplementedError, match="rushlight"):
-        rushlight.jit.load("x")
-
-
 def test_switches():
     rushlight.use_deterministic_algorithms(True, warn_only=True)
     assert rushlight.are_deterministic_algorithms_enabled()

@@ -1,118 +1,183 @@
-"""TorchScript's decorators: code runs as it is."""
+"""TorchScript without a compiler: what it would compile runs as Python.
+
+``script`` and ``trace`` give objects of PyTorch's kinds, which behave as those do: another module with the
+same parameters and buffers, whose ``training`` and attributes are its own.
+
+See https://docs.pytorch.org/docs/2.13/jit.html
+"""
 
 from __future__ import annotations
 
-from rushlight import _missing
+import warnings
+
+from rushlight import _exports
+from rushlight._jit_internal import (  # noqa: F401
+    Final,
+    _drop,
+    _IgnoreContextManager,
+    _isinstance,
+    _overload,
+    _overload_method,
+    export,
+    ignore,
+    is_scripting,
+    unused,
+)
+
+from ._async import Future, fork, wait
+from ._freeze import freeze, optimize_for_inference, run_frozen_optimizations
+from ._fuser import (
+    enable_onednn_fusion,
+    fuser,
+    last_executed_optimized_graph,
+    onednn_fusion_enabled,
+    optimized_execution,
+    set_fusion_strategy,
+)
+from ._script import (  # noqa: F401
+    Attribute,
+    CompilationUnit,
+    Error,
+    RecursiveScriptClass,
+    RecursiveScriptModule,
+    ScriptFunction,
+    ScriptModule,
+    ScriptWarning,
+    _unwrap_optional,
+    export_opnames,
+    interface,
+    script,
+    script_method,
+)
+from ._serialization import jit_module_from_flatbuffer, load, save, save_jit_module_to_flatbuffer
+from ._trace import (
+    TopLevelTracedModule,
+    TracedModule,
+    TracerWarning,
+    TracingCheckError,
+    _script_if_tracing,
+    is_tracing,
+    trace,
+    trace_module,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
-
-    _T = TypeVar("_T")
+    from typing import Any
 
 __all__ = [
+    "Attribute",
+    "CompilationUnit",
+    "Error",
+    "Final",
+    "Future",
+    "RecursiveScriptClass",
+    "RecursiveScriptModule",
+    "ScriptFunction",
+    "ScriptModule",
+    "ScriptWarning",
+    "TopLevelTracedModule",
+    "TracedModule",
+    "TracerWarning",
+    "TracingCheckError",
+    "annotate",
+    "enable_onednn_fusion",
     "export",
+    "export_opnames",
+    "fork",
     "freeze",
+    "fuser",
     "ignore",
     "interface",
     "is_scripting",
     "is_tracing",
+    "isinstance",
+    "jit_module_from_flatbuffer",
+    "last_executed_optimized_graph",
     "load",
+    "onednn_fusion_enabled",
     "optimize_for_inference",
+    "optimized_execution",
+    "run_frozen_optimizations",
     "save",
+    "save_jit_module_to_flatbuffer",
     "script",
     "script_if_tracing",
+    "script_method",
+    "set_fusion_strategy",
+    "strict_fusion",
     "trace",
+    "trace_module",
     "unused",
+    "wait",
 ]
-__getattr__ = _missing.module_getattr(__name__)
-__dir__ = _missing.module_dir(__name__)
-
-
-def script(
-    obj: _T,
-    optimize: Any = None,
-    _frames_up: int = 0,
-    _rcb: Callable[[str], Any] | None = None,
-    example_inputs: list[tuple] | dict[Callable[..., Any], list[tuple]] | None = None,
-) -> _T:
-    """Return the module, function or class as it is."""
-    return obj
-
-
-def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Return the module or function as it is."""
-    return func
-
-
-def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:
-    """Return the module as it is; it must be in eval mode."""
-    if mod.training:
-        raise RuntimeError(
-            "Freezing is currently only implemented for modules in eval mode. Please call .eval() on your "
-            "module before freezing."
-        )
-    return mod
-
-
-def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> Any:
-    """Return the module as it is."""
-    return mod
-
-
-def export(fn: Any) -> Any:
-    """Return the method as it is."""
-    return fn
-
-
-def unused(fn: Any) -> Any:
-    """Return the function as it is."""
-    return fn
-
-
-def script_if_tracing(fn: Any) -> Any:
-    """Return the function as it is."""
-    return fn
-
-
-def ignore(drop: bool = False, **kwargs: Any) -> Any:
-    """Return the function as it is; with or without parentheses."""
-    return drop if callable(drop) else lambda fn: fn
-
-
-def interface(obj: object) -> Any:
-    """Return the class as it is."""
-    return obj
-
-
-def is_scripting() -> bool:
-    """Whether TorchScript runs: never."""
-    return False
-
-
-def is_tracing() -> Any:
-    """Whether a trace is being taken: never."""
-    return False
+_fork, _wait, _set_fusion_strategy = fork, wait, set_fusion_strategy
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """Return the value."""
+    """Return the value; the type is for a compiler.
+
+    Notes
+    -----
+    Same as torch.jit.annotate: https://docs.pytorch.org/docs/2.13/generated/torch.jit.annotate.html
+    """
     return the_value
 
 
-def save(m: Any, f: Any, _extra_files: Any = None) -> None:
-    """TorchScript archives cannot be written."""
-    raise _missing.refuse("jit.save: save m.state_dict() with torch.save instead")
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Return whether an object is of a type, where list[int] and its like are types, too.
+
+    Parameters
+    ----------
+    obj : object
+        The object.
+    target_type : type or tuple of types
+        Types of Python, or list, dict, tuple and Optional with what they contain.
+
+    Raises
+    ------
+    RuntimeError
+        If a container does not say what it contains.
+
+    Notes
+    -----
+    Same as torch.jit.isinstance: https://docs.pytorch.org/docs/2.13/generated/torch.jit.isinstance.html
+
+    Examples
+    --------
+    >>> torch.jit.isinstance([1, 2], list[int]), torch.jit.isinstance([1, "a"], list[int])
+    (True, False)
+    """
+    return _isinstance(obj, target_type)
 
 
-def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
-    """TorchScript archives cannot be read."""
-    raise _missing.refuse("jit.load: load a state_dict with torch.load instead")
+def script_if_tracing(fn: Any) -> Any:
+    """Return a function that does the same: nothing is traced.
+
+    Notes
+    -----
+    Same as torch.jit.script_if_tracing:
+    https://docs.pytorch.org/docs/2.13/generated/torch.jit.script_if_tracing.html
+    """
+    return _script_if_tracing(fn)
 
 
-class ScriptModule:
-    """Never made: isinstance(m, torch.jit.ScriptModule) is False."""
+class strict_fusion:
+    """A context that would demand fusion of what TorchScript runs; Python warns, as PyTorch does there.
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise _missing.refuse("jit.ScriptModule")
+    Notes
+    -----
+    Same as torch.jit.strict_fusion: https://docs.pytorch.org/docs/2.13/generated/torch.jit.strict_fusion.html
+    """
+
+    def __init__(self) -> None:
+        warnings.warn("Only works in script mode", stacklevel=2)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, type: Any, value: Any, tb: Any) -> None:
+        pass
+
+
+_exports.publish(globals())

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Optional
 import rushlight as torch
 from rushlight import Tensor
 from rushlight import dtype as DType
-from rushlight.jit import unused as _jit_unused
+from rushlight._jit_internal import (
+    BroadcastingList1,
+    BroadcastingList2,
+    BroadcastingList3,
+    _overload,
+    boolean_dispatch,
+)
+from rushlight._jit_internal import unused as _jit_unused
 from rushlight.nn import _reduction as _Reduction
 from rushlight.nn.modules.utils import _pair, _single, _triple
 from rushlight.overrides import (
@@ -90,20 +97,6 @@ sparse_support_notes = {"sparse_beta_warning": "Tensors are dense."}
 tf32_notes = {"tf32_note": "float32 is never rounded to TensorFloat32."}
 
 
-class _BroadcastingList:
-    """For annotations: BroadcastingList2[int] is a list of two, or one number that stands for both."""
-
-    def __getitem__(self, types):
-        return None
-
-
-BroadcastingList1, BroadcastingList2, BroadcastingList3 = (_BroadcastingList() for _ in range(3))
-
-
-def _overload(func):
-    return func
-
-
 def _add_docstr(obj, text):
     """Return the object, which keeps its own docstring."""
     return obj
@@ -134,22 +127,3 @@ def _expand_single_value(value):
 
 def _enum_list_as_int_list(values):
     return [each.value for each in _expand_single_value(values)]
-
-
-def boolean_dispatch(arg_name, arg_index, default, if_true, if_false, module_name, func_name):
-    """Make a function that calls if_true or if_false by one of its arguments, given by place or by name."""
-    documented = [f for f in (if_true, if_false) if f.__doc__ is not None]
-    if len(documented) == 2:
-        raise RuntimeError("only one function can have a docstring")
-
-    def fn(*args, **kwargs):
-        chosen = kwargs.get(arg_name, args[arg_index] if arg_index < len(args) else default)
-        return (if_true if chosen else if_false)(*args, **kwargs)
-
-    if documented:
-        if_true.__doc__ = if_false.__doc__ = fn.__doc__ = documented[0].__doc__
-    if module_name is not None:
-        fn.__module__ = module_name
-    if func_name is not None:
-        fn.__name__ = func_name
-    return fn
