@@ -140,12 +140,12 @@ WHEN_ASKED = {
         ),
         "_alias": "install_as_torch load_ipython_extension",
         "_summary": "summary",
-        "compiler": "_disable_dynamo",
         "_dispatch_keys": "DispatchKey DispatchKeySet",
         "_checks": (
             "_assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
             "_check_tensor_all_with _check_type _check_value _check_with"
         ),
+        "_dynamo.decorators": "_disable_dynamo",
         "nn._native_attention": "_native_multi_head_attention _transformer_encoder_layer_fwd",
         "serialization": "load save",
         "_tensor_str": "set_printoptions",
@@ -252,11 +252,12 @@ WHEN_ASKED = {
 # modules of a package that are imported when something first asks for them
 MODULES = {
     "rushlight": (
-        "_VF __config__ _onednn _tensor_str accelerator amp ao autograd backends compiler cpu cuda "
-        "distributed distributions export func futures hub inspect jit linalg mps mtia "
-        "multiprocessing nn onnx optim overrides profiler quantization return_types safetensors "
-        "serialization special storage testing torch_version types utils version xpu"
+        "_VF __config__ _dynamo _jit_internal _onednn _tensor_str accelerator amp ao autograd "
+        "backends compiler cpu cuda distributed distributions export func futures hub inspect jit "
+        "linalg mps mtia multiprocessing nn onnx optim overrides profiler quantization return_types "
+        "safetensors serialization special storage testing torch_version types utils version xpu"
     ),
+    "rushlight._dynamo": "_trace_wrapped_higher_order_op decorators external_utils utils",
     "rushlight.ao": "quantization",
     "rushlight.ao.quantization": "stubs",
     "rushlight.autograd": ("anomaly_mode function functional graph profiler profiler_util"),

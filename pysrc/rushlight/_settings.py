@@ -169,25 +169,59 @@ def get_float32_matmul_precision() -> str:
     return _precision.matmul()
 
 
-def compile(model: Any = None, **options: Any) -> Any:
-    """Return a model or function as it is: there is no compiler, scripts that ask for one run.
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
+    """Return what runs a model or function as it is: there is no compiler, scripts that ask for one run.
 
     Parameters
     ----------
     model : Module or callable, optional
         What to compile; a decorator is returned if not given.
-    **options
+    fullgraph : bool, default False
+        Accepted.
+    dynamic : bool, optional
+        Accepted.
+    backend : str or callable, optional
+        One of ``torch._dynamo.list_backends(None)``; a callable is accepted and not called.
+    mode : str, optional
+        "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs" or "lite".
+    options : dict, optional
+        Instead of a mode; accepted.
+    name : str, optional
+        Accepted.
+    disable : bool, default False
+        Return `model` itself.
+    recompile_limit : int, optional
+        Accepted.
+    isolate_recompiles : bool, default False
+        Accepted.
+    shapes_spec : object, optional
         Accepted.
 
     Returns
     -------
-    Module or callable
-        `model` itself.
+    OptimizedModule or callable
+        For a module: one whose only child, ``_orig_mod``, is that module, with which keys of its state dict
+        start, as in PyTorch. For a function: one that calls it.
 
     Raises
     ------
     AssertionError
-        If it cannot be called.
+        If `model` cannot be called.
+    RuntimeError
+        If there is no such mode or backend.
 
     Notes
     -----
@@ -195,12 +229,20 @@ def compile(model: Any = None, **options: Any) -> Any:
 
     Examples
     --------
-    >>> model = nn.Linear(2, 1)
-    >>> torch.compile(model) is model
-    True
+    >>> model = torch.compile(nn.Linear(2, 1))
+    >>> list(model.state_dict())
+    ['_orig_mod.weight', '_orig_mod.bias']
     """
     if model is None:
-        return compile
-    if not callable(model):
-        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
-    return model
+
+        def fn(model):
+            if model is None:
+                raise RuntimeError("Model can't be None")
+            return compile(
+                model, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable
+            )
+
+        return fn
+    from ._dynamo import eval_frame
+
+    return eval_frame.compiled(model, backend, mode, options, dynamic, disable)

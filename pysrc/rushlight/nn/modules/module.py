@@ -816,13 +816,25 @@ class _Members:
         return self
 
     def compile(self, *args, **kwargs) -> None:
-        """Do nothing: calls run as they are. It is there for scripts that call it.
+        """Check the arguments of torch.compile(), and go on: calls run as they are.
 
         Parameters
         ----------
         *args, **kwargs
-            Ignored.
+            As those of torch.compile() after the model.
+
+        Raises
+        ------
+        RuntimeError
+            If there is no such mode or backend.
+
+        Examples
+        --------
+        >>> nn.Linear(2, 1).compile(mode="reduce-overhead")
         """
+        from rushlight._settings import compile
+
+        compile(self.forward, *args, **kwargs)
 
     # ---- how it looks ----
     def _get_name(self):
