@@ -20,6 +20,7 @@ from . import distributions as distributions
 from . import export as export
 from . import func as func
 from . import functional as functional
+from . import fx as fx
 from . import inspect as inspect
 from . import jit as jit
 from . import linalg as linalg

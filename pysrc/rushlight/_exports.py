@@ -253,7 +253,7 @@ WHEN_ASKED = {
 MODULES = {
     "rushlight": (
         "_VF __config__ _dynamo _jit_internal _onednn _tensor_str accelerator amp ao autograd "
-        "backends compiler cpu cuda distributed distributions export func futures hub inspect jit "
+        "backends compiler cpu cuda distributed distributions export func futures fx hub inspect jit "
         "linalg mps mtia multiprocessing nn onnx optim overrides profiler quantization return_types "
         "safetensors serialization special storage testing torch_version types utils version xpu"
     ),
@@ -271,6 +271,7 @@ MODULES = {
         "one_hot_categorical pareto poisson relaxed_bernoulli relaxed_categorical studentT "
         "transformed_distribution transforms uniform utils von_mises weibull wishart"
     ),
+    "rushlight.fx": "_symbolic_trace graph graph_module node proxy",
     "rushlight.jit": "annotations",
     "rushlight.nn": ("attention common_types grad intrinsic qat quantizable quantized"),
     "rushlight.nn.parallel": "distributed",

@@ -47,7 +47,9 @@ def test_what_a_launcher_says_is_read(monkeypatch):
     distributed.tensor.Partial distributed.tensor.Replicate distributed.tensor.Shard
     distributed.tensor.distribute_module distributed.tensor.distribute_tensor
     distributed.device_mesh.DeviceMesh distributed.device_mesh.init_device_mesh export.Dim
-    export.ExportedProgram export.export export.load export.register_dataclass export.save""".split(),
+    export.ExportedProgram export.export export.load export.register_dataclass export.save fx.Graph
+    fx.GraphModule fx.Interpreter fx.Node fx.Proxy fx.Tracer fx.Transformer fx.map_arg fx.replace_pattern
+    fx.symbolic_trace""".split(),
 )
 def test_what_is_lacking_raises_when_it_is_used(whole):
     module, _, name = whole.rpartition(".")
@@ -57,6 +59,30 @@ def test_what_is_lacking_raises_when_it_is_used(whole):
     with pytest.raises(NotImplementedError) as raised:
         value("x", y=1)
     assert str(raised.value) == f"{whole} (rushlight {rushlight.__version__} does not have it)"
+
+
+def test_modules_of_fx_have_its_names():
+    from rushlight import fx
+    from rushlight.fx._symbolic_trace import wrap
+    from rushlight.fx.graph import Graph
+    from rushlight.fx.graph_module import GraphModule
+    from rushlight.fx.node import Node
+    from rushlight.fx.proxy import Proxy
+
+    assert (wrap, Graph, GraphModule, Node, Proxy) == (fx.wrap, fx.Graph, fx.GraphModule, fx.Node, fx.Proxy)
+    assert issubclass(GraphModule, rushlight.nn.Module) and issubclass(fx.Transformer, fx.Interpreter)
+    assert fx.has_side_effect(len) is len
+
+
+def test_wrap_marks_functions_of_modules():
+    space = {"fx": rushlight.fx, "rushlight": rushlight}
+    exec("@fx.wrap\ndef sizes(x):\n    return len(x)\nname = fx.wrap('len')", space)
+    assert space["sizes"](rushlight.ones(3)) == 3 and space["name"] == "len"
+    assert {name for key, name in rushlight.fx._wrapped if key == id(space)} == {"sizes", "len"}
+    with pytest.raises(NotImplementedError, match="wrap must be called at the top level of a module"):
+        rushlight.fx.wrap("len")
+    with pytest.raises(RuntimeError, match="Unsupported type for global function!"):
+        rushlight.fx.wrap(3)
 
 
 def test_a_shard_is_a_placement():
