@@ -142,7 +142,7 @@ class Result:
     reasons: list[str]
 
     def row(self):
-        why = "; ".join(self.reasons) or "all"
+        why = "; ".join(self.reasons) or "-"
         return f"| {self.package} | {self.version} | {self.same} of {self.tried} | {why} |"
 
 

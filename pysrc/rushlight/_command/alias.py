@@ -15,7 +15,7 @@ status   says what is there; the exit status is 0 if torch is rushlight.
 remove   takes away what install put there, and nothing else.
 
 examples:
-  {program} install && pip install timm
+  {program} install && pip install einops
   {program} install --target build/packages
   {program} remove
 """

@@ -77,7 +77,7 @@ def _guarded(function, *arguments):
 def _run_code(source, name, main):
     try:
         code = compile(source, name, "exec", dont_inherit=True)
-    except BaseException as error:
+    except Exception as error:
         _report(error, 1)
         return 1
     return _guarded(exec, code, main.__dict__)
