@@ -20,7 +20,9 @@ from . import distributions as distributions
 from . import export as export
 from . import func as func
 from . import functional as functional
+from . import futures as futures
 from . import fx as fx
+from . import hub as hub
 from . import inspect as inspect
 from . import jit as jit
 from . import linalg as linalg
@@ -28,6 +30,7 @@ from . import mps as mps
 from . import mtia as mtia
 from . import multiprocessing as multiprocessing
 from . import nn as nn
+from . import onnx as onnx
 from . import optim as optim
 from . import overrides as overrides
 from . import profiler as profiler
@@ -634,6 +637,8 @@ from ._deterministic import get_deterministic_debug_mode as get_deterministic_de
 from ._deterministic import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
 from ._deterministic import set_deterministic_debug_mode as set_deterministic_debug_mode
 from ._deterministic import use_deterministic_algorithms as use_deterministic_algorithms
+from ._dispatch_keys import DispatchKey as DispatchKey
+from ._dispatch_keys import DispatchKeySet as DispatchKeySet
 from ._einsum import cdist as cdist
 from ._einsum import einsum as einsum
 from ._einsum import tensordot as tensordot
