@@ -11,12 +11,14 @@ static rl_status range_read(rl_call *k, int64_t from, int64_t to) {
                         (long long)from, (long long)to);
 }
 
-RL_SHAPE(randint) {
-    /* randint(high, (3,)) and randint(low, high, (3,)): a bare int is never the size */
-    const bool low = k->arg[1].tag == RL_INT;
-    const int64_t first = k->arg[0].u.i;
-    if (range_read(k, low ? first : 0, low ? k->arg[1].u.i : first) != RL_OK) return RL_FAIL;
-    return rl_size_out(k, low ? 2 : 1);
+RL_SHAPE(randint) { /* (high, size) */
+    if (k->arg[1].tag == RL_INT)
+        return rl_error_set(RL_TYPE,
+                            "randint(): argument 'size' (position 2) must be tuple of ints, not int");
+    return range_read(k, 0, k->arg[0].u.i) == RL_OK ? rl_size_out(k, 1) : RL_FAIL;
+}
+RL_SHAPE(randint_low) { /* (low, high, size) */
+    return range_read(k, k->arg[0].u.i, k->arg[1].u.i) == RL_OK ? rl_size_out(k, 2) : RL_FAIL;
 }
 
 RL_SHAPE(randint_like) { /* (input, high) */
