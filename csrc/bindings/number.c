@@ -217,7 +217,19 @@ PyObject *rl_tensor_int(PyObject *self) {
     return number ? PyNumber_Long(number) : NULL;
 }
 
+/* once, as PyTorch warns */
+static int warn_of_gradient(PyObject *self) {
+    static bool said;
+    if (said || !rl_requires_grad((rl_tensor *)self) || !rl_tls.grad) return 0;
+    said = true;
+    return PyErr_WarnEx(PyExc_UserWarning,
+                        "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+                        "behavior.\nConsider using tensor.detach() first.",
+                        1);
+}
+
 PyObject *rl_tensor_float(PyObject *self) {
+    if (warn_of_gradient(self) < 0) return NULL;
     RL_OWNED PyObject *number = real_number(self, "double");
     return number ? PyNumber_Float(number) : NULL;
 }

@@ -3,6 +3,8 @@
 #include "call.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- what it borrows ---- */
 void rl_op_call_drop(rl_op_call *b) {
@@ -73,10 +75,22 @@ void rl_call_meta_read(rl_op_call *b) {
 
 /* ---- the note on an exception that leaves a call ----
  * operator, shapes and dtypes. */
-/* add_note() on the exception in flight: operator, shapes and dtypes */
+/* The exception in flight has it as its attribute rushlight_call, and with RUSHLIGHT_NOTES=1 as a note:
+ * Python prints notes below the text, and what reads the last line of a traceback wants the text there. */
+static int note_add(PyObject *value, const char *text) {
+    static int noted = -1;
+    RL_OWNED PyObject *said = PyUnicode_FromString(text);
+    if (!said || PyObject_SetAttrString(value, "rushlight_call", said) < 0) return -1;
+    if (noted < 0) noted = getenv("RUSHLIGHT_NOTES") && strcmp(getenv("RUSHLIGHT_NOTES"), "0") != 0;
+    if (!noted) return 0;
+    RL_OWNED PyObject *note = PyUnicode_FromFormat("rushlight: in %U", said);
+    RL_OWNED PyObject *done = note ? PyObject_CallMethod(value, "add_note", "O", note) : NULL;
+    return done ? 0 : -1;
+}
+
 static void error_note(const rl_operator *op, const rl_call *k) {
     char text[900], dims[RL_DIMS_TEXT];
-    size_t used = (size_t)snprintf(text, sizeof text, "rushlight: in %s(", op->name);
+    size_t used = (size_t)snprintf(text, sizeof text, "%s(", op->name);
     for (int i = 0, shown = 0; i < k->n_arg && used + 330 < sizeof text; i++) {
         if (k->arg[i].tag != RL_TENSOR) continue;
         const rl_view *v = k->arg[i].u.t;
@@ -92,8 +106,7 @@ static void error_note(const rl_operator *op, const rl_call *k) {
     PyErr_NormalizeException(&type, &value, &trace);
     if (value && trace) PyException_SetTraceback(value, trace);
 #endif
-    RL_OWNED PyObject *done = value ? PyObject_CallMethod(value, "add_note", "s", text) : NULL;
-    if (!done) PyErr_Clear();
+    if (value && note_add(value, text) < 0) PyErr_Clear();
 #if PY_VERSION_HEX >= 0x030c0000
     PyErr_SetRaisedException(value);
 #else

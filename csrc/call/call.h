@@ -190,6 +190,9 @@ typedef struct {
 rl_status rl_hold_take(rl_hold *h, rl_call *k, bool results); /* with its results, once they have memory */
 void rl_hold_end(rl_hold *h);
 
+/* call/warn.c: before a call of an operator that says WARNS; -1: the warning was made an error */
+int rl_call_warn(const rl_op_call *b);
+
 /* call/fallback.c */
 bool rl_fallback_asked(void); /* RUSHLIGHT_CUDA_FALLBACK=1 */
 /* Runs the call on the CPU; an error may be raised or pending. */

@@ -129,6 +129,7 @@ static bool indexes_on_device(const rl_op_call *b) {
 static PyObject *dispatch(rl_op_call *b, int how) {
     const rl_operator *op = b->schema->op;
     const bool inplace = how == RL_CALL_INPLACE;
+    if (RL_UNLIKELY(op->traits & RL_WARNS) && rl_call_warn(b) < 0) return NULL;
     if (op->kind == RL_KIND_VIEW) return inplace ? rl_call_view_inplace(b) : rl_call_view(b);
     if (op->traits & RL_FOREACH) return call_lists(b);
     if (op->kind == RL_KIND_COMPOSITE)

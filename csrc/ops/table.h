@@ -62,6 +62,7 @@ enum {
     RL_WIDE_NUMBER = 1 << 17, /* beside halves, a number as its second operand stays a float32 */
     RL_LAPACK = 1 << 16,      /* factorises matrices: SciPy's LAPACK is looked for at the first large one */
     RL_NUMBERS = 1 << 18,     /* its last tensor may be a number of the CPU: Note [Numbers of the CPU] */
+    RL_WARNS = 1 << 21,       /* of some arguments it warns: call/warn.c */
     /* for written tensors that overlap themselves or an input: Note [Memory that overlaps] */
     RL_NO_PARTIAL_OVERLAP = 1 << 19, /* with out=, no input may overlap a result, but as the same elements */
     RL_READS_FIRST = 1 << 20,        /* its inputs, but the one that is written, may overlap what it writes */

@@ -162,7 +162,7 @@ class _Methods:
     def __complex__(self):
         if self.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        return complex(self.item())
+        return complex(self.item() if self.is_complex() else float(self))
 
     def __long__(self):
         return int(self)

@@ -1,6 +1,7 @@
 """The tensor core: creation, views, indexing, NumPy, in-place rules, packed weights, threads."""
 
 import gc
+import os
 import subprocess
 import sys
 import threading
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
+from helpers.process import SOURCE
 from rushlight import _C
 
 F32 = np.float32
@@ -286,10 +288,22 @@ class TestInPlace:
                 action()
             assert text in str(caught.value)
 
-    def test_error_carries_a_note(self):
+    def test_error_carries_its_call(self):
         with pytest.raises(RuntimeError) as caught:
             torch.ones(2, 3) @ torch.ones(2, 3)
-        assert "float32[2, 3]" in caught.value.__notes__[0]
+        assert caught.value.rushlight_call == "matmul(float32[2, 3], float32[2, 3])"
+        assert not hasattr(caught.value, "__notes__")
+
+    def test_the_last_line_of_a_traceback_is_the_error(self):
+        code = "import rushlight as torch; torch.ones(2, 3) @ torch.ones(2, 3)"
+        for notes, last in (
+            ("", "RuntimeError: mat1 and mat2"),
+            ("1", "rushlight: in matmul(float32[2, 3], "),
+        ):
+            env = {**os.environ, "RUSHLIGHT_NOTES": notes, "PYTHONPATH": str(SOURCE)}
+            env = {name: value for name, value in env.items() if value or name != "RUSHLIGHT_NOTES"}
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+            assert done.stderr.splitlines()[-1].startswith(last)
 
     def test_out(self):
         out = torch.zeros(2)

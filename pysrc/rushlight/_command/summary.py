@@ -9,6 +9,7 @@ import sys
 import rushlight
 
 from .. import _escape
+from .._files import contents
 from ._guard import Failure, Parser
 from .inspect import report_on
 
@@ -30,6 +31,7 @@ layers: `rushlight inspect` lists its tensors.
 examples:
   {program} model.py:Net --input-size 1,3,224,224
   {program} models.text:encoder --input-size 1,16 --dtype int64
+  {program} model.py:Net --json | jq '.layers[] | [.name, .parameters]'
 
 exit status: 0, 1 where the model cannot be made or run, 2 for a wrong command
 line.
@@ -51,7 +53,11 @@ def _place(error):
 
 
 def _failure(what, error):
+    if isinstance(error, SystemExit):  # its code goes to a shell, which hears ours
+        return Failure(f"{what}: it called sys.exit({error.code!r}){_place(error)}")
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    if call := getattr(error, "rushlight_call", None):
+        notes += f"; in {call}"
     return Failure(f"{what}: {type(error).__name__}: {error}{_place(error)}{notes}")
 
 
@@ -99,7 +105,7 @@ def _from_code(reference):
         raise Failure(f"there is no file {_escape.plain(module_name)}")
     try:
         found = _import(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _failure(f"cannot import {module_name}", error) from None
     try:
         for part in name.split("."):
@@ -112,7 +118,7 @@ def _from_code(reference):
         raise Failure(f"{reference} is {type(found).__name__}, not a class or function that makes a model")
     try:
         return found(*(args or ()), **kwargs)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _failure(f"cannot make {text}", error) from None
 
 
@@ -134,7 +140,7 @@ def _from_file(path, trust):
     _let_torch_mean_rushlight(os.getcwd())
     try:
         found = rushlight.load(path, map_location="cpu", weights_only=False)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _failure(f"cannot open {_escape.plain(path)}", error) from None
     if isinstance(found, dict):
         models = [value for value in found.values() if isinstance(value, rushlight.nn.Module)]
@@ -186,6 +192,7 @@ def main(arguments, program):
         help="of the inputs; by default that of the first parameter",
     )
     parser.add_argument("--depth", type=int, default=3, metavar="N", help="levels of layers; 3 by default")
+    parser.add_argument("--json", action="store_true", help="print one JSON object: totals and layers")
     parser.add_argument("--trust", action="store_true", help="open a pickled module, which may run any code")
     options = parser.parse_args(arguments)
     sizes = [_size(text) for text in options.input_size or ()]
@@ -203,7 +210,7 @@ def main(arguments, program):
             dtype=dtypes if len(dtypes) > 1 else (dtypes or [None])[0],
             verbose=False,
         )
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _failure("the model does not run", error) from None
-    print(result)
+    print(contents.json_lines(result.to_dict()) if options.json else result)
     return 0
