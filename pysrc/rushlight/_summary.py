@@ -278,6 +278,23 @@ class Summary:
         shape = layer.shape + (f" x{layer.calls}" if layer.calls > 1 else "")
         return name, kind, shape, count, sum(each.mult_adds for each in speaks_for)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the table says as plain data, as ``rushlight summary --json`` prints it."""
+        totals = "total_params trainable_params mult_adds input_bytes output_bytes param_bytes buffer_bytes"
+        layers = [
+            {
+                "name": name.lstrip(" "),
+                "depth": (len(name) - len(name.lstrip(" "))) // 2,
+                "type": kind or None,
+                "output_shape": shape or None,
+                "parameters": params,
+                "mult_adds": mult_adds,
+            }
+            for name, kind, shape, params, mult_adds in self.rows
+        ]
+        told = {total: getattr(self, total) for total in totals.split()}
+        return {**told, "ran": self.ran, "unregistered": list(self.unregistered), "layers": layers}
+
     def _cells(self):
         """The table: its head and its rows, without the columns that need an input where there was none."""
         rows = [("Layer", "Type", "Output shape", "Params", "Mult-adds")]

@@ -1,6 +1,8 @@
 """rushlight convert: formats there and back, and what is said about what is lost."""
 
+import io
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -155,3 +157,31 @@ def test_metadata_and_devices_are_said(tmp_path, capsys):
     out = convert(capsys, tmp_path / "cuda.pt", tmp_path / "cpu.pt")
     assert "\n  on the CPU now: what was saved from cuda:1\n" in out
     assert torch.load(tmp_path / "cpu.pt")["w"].device.type == "cpu"
+
+
+def test_a_key_that_is_no_part(tmp_path, capsys):
+    torch.save({"epoch": 7, "model": {"w": torch.ones(2)}, "x": torch.ones(1)}, tmp_path / "a.pth")
+    for key, kind in (("epoch", "a value (int)"), ("x", "a tensor")):
+        assert main(["convert", str(tmp_path / "a.pth"), str(tmp_path / "b.pth"), "--key", key]) == 1
+        assert f"{key} of {tmp_path}/a.pth is {kind}, not a part with tensors; there is model" in (
+            capsys.readouterr().err
+        )
+    assert not (tmp_path / "b.pth").exists()
+
+
+def test_progress_on_a_terminal(tmp_path, monkeypatch):
+    from rushlight._command import convert
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(convert.sys, "stderr", terminal := Terminal())
+    with convert._progress("quick"):
+        pass
+    assert terminal.getvalue() == ""
+    monkeypatch.setattr(convert, "_SECONDS", 0.001)
+    with convert._progress("writing x"):
+        while "writing x" not in terminal.getvalue():
+            time.sleep(0.001)
+    assert terminal.getvalue().endswith("\r\x1b[K")

@@ -344,3 +344,14 @@ def test_html_is_escaped(tmp_path):
     assert "&lt;script&gt;alert(1)&lt;/script&gt;</td>" in html
     assert html.startswith("<div><div>") and html.count("<tr>") == html.count("</tr>") == 6
     assert ">float32</td>" in html and "2 elements" in html
+
+
+def test_several_files(tmp_path, capsys):
+    first, second = saved(tmp_path, {"a": 1}, "a.pt"), saved(tmp_path, {"b": torch.ones(2)}, "b.pt")
+    one, two = shown(capsys, first), shown(capsys, second)
+    assert shown(capsys, first, second) == f"{one}\n{two}"
+    told = json.loads(shown(capsys, first, second, "--json"))
+    assert told == [json.loads(shown(capsys, path, "--json")) for path in (first, second)]
+    assert main(["inspect", str(first), str(tmp_path / "nothing"), str(second)]) == 1
+    out, err = capsys.readouterr()
+    assert out == f"{one}\n{two}" and err.startswith("rushlight inspect: cannot open ")

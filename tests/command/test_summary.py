@@ -1,5 +1,7 @@
 """rushlight summary, and the texts of Summary for people and notebooks."""
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import rushlight as torch
+from helpers.process import SOURCE
 from rushlight import nn
 from rushlight._command import main
 
@@ -148,3 +151,32 @@ def test_html_is_escaped():
     assert html.count("<tr>") == html.count("</tr>") == 4 and "Params: 9 (9 trainable, 0 fixed)</div>" in html
     assert html.count("text-align: right") == 8 and "Mult-adds</th>" in html
     assert "Mult-adds</th>" not in torch.summary(model, verbose=False)._repr_html_()
+
+
+def test_code_that_calls_exit_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("leaves.py").write_text("import sys\nsys.exit(0)\n")
+    Path("late.py").write_text("import sys\ndef Net():\n    sys.exit('no')\n")
+    told = {
+        "leaves.py": "cannot import leaves.py: it called sys.exit(0) (leaves.py:2",
+        "late.py": "cannot make Net: it called sys.exit('no') (late.py:3",
+    }
+    for file, text in told.items():
+        code = f"from rushlight._command import main; exit(main(['summary', '{file}:Net']))"
+        env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+        assert done.returncode == 1 and text in done.stderr and done.stdout == ""
+
+
+def test_summary_as_json(tmp_path):
+    (tmp_path / "model.py").write_text(MODEL)
+    command = ["-c", "from rushlight._command import main; main()", "summary"]
+    command += [f"{tmp_path}/model.py:Net", "--input-size", "1,3,8,8", "--json"]
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+    assert told["total_params"] == told["trainable_params"] == 162 and told["ran"]
+    conv = told["layers"][1]
+    assert conv == {
+        "name": "conv", "depth": 1, "type": "Conv2d", "output_shape": "[1, 4, 6, 6]", "parameters": 112,
+        "mult_adds": 3888,
+    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The command `rushlight`: run, inspect, convert, summary, alias, info.
+"""The command `rushlight`: run, inspect, convert, summary, alias, completion, info.
 
 Each command is a module with ``main(arguments, program)``, imported when it is wanted. It returns the exit
 status: 0, 1 for a file or model that failed, 2 for a wrong command line.
@@ -16,6 +16,7 @@ COMMANDS = {
     "convert": "write a checkpoint in another format: .pth, .safetensors",
     "summary": "show the layers of a model, their shapes, parameters, multiply-adds",
     "alias": "put a distribution torch that is rushlight beside it; take it away",
+    "completion": "print a script for completion in bash, zsh or fish",
     "info": "show versions, processor, libraries, switches, for a bug report",
 }
 

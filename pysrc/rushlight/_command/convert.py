@@ -1,7 +1,11 @@
 """rushlight convert: the tensors of a checkpoint in another format."""
 
+import contextlib
 import os
 import pickle
+import sys
+import threading
+import time
 
 from .. import _C, _escape
 from .._files import contents
@@ -33,6 +37,7 @@ command line.
 """
 _PICKLED = (".pth", ".pt", ".bin", ".ckpt", ".tar")
 _FEW = 4  # names that are said
+_SECONDS = 1.0  # between two signs that the work goes on
 
 
 def _check_target(target, force):
@@ -51,6 +56,13 @@ def _part(report, key):
     if key in groups:
         return groups[key]
     known = ", ".join(_escape.plain(name) for name in groups if name and "." not in name)
+    single = next((entry for entry in report.entries if entry.name == key), None)
+    if single is not None:
+        kind = "a tensor" if single.kind == "tensor" else f"a value ({type(single.value).__name__})"
+        raise Failure(
+            f"{_escape.plain(key)} of {_escape.plain(report.path)} is {kind}, not a part with tensors; "
+            f"there is {known or 'no part'}"
+        )
     raise Failure(f"{_escape.plain(report.path)} has no {_escape.plain(key)}; there is {known or 'no part'}")
 
 
@@ -124,9 +136,34 @@ def _parts_with_tensors(report):
     return [entry.name for entry in groups if entry.path[0] in tops and isinstance(entry.value, dict)]
 
 
+@contextlib.contextmanager
+def _progress(what):
+    """Tell a terminal now and then that the work goes on, once it takes longer."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    ended, start = threading.Event(), time.monotonic()
+
+    def tell():
+        while not ended.wait(_SECONDS):
+            sys.stderr.write(f"\r{what}: {time.monotonic() - start:.0f} s ")
+            sys.stderr.flush()
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        if time.monotonic() - start >= _SECONDS:
+            sys.stderr.write("\r\x1b[K")
+
+
 def _write(content, target):
     try:
-        save(content, target)
+        with _progress(f"writing {_escape.plain(target)}"):
+            save(content, target)
     except (ValueError, RuntimeError, OSError, MemoryError, pickle.PicklingError) as error:
         raise Failure(f"cannot write {_escape.plain(target)}: {reason(error).rstrip('.')}") from None
 
@@ -134,7 +171,8 @@ def _write(content, target):
 def convert(source, target, key=None, force=False):
     """Convert a file; return the exit status."""
     _check_target(target, force)
-    report = report_on(source, mapped=False)
+    with _progress(f"reading {_escape.plain(source)}"):
+        report = report_on(source, mapped=False)
     if report.error is not None:
         raise Failure(f"cannot read {_escape.plain(source)}: {report.error}")
     content = report.content if key is None else _part(report, key)
