@@ -16,12 +16,15 @@ import typing
 
 import torch
 import torch.distributions
+import torch.futures
+import torch.hub
 import torch.multiprocessing
 import torch.optim.lr_scheduler
 import torch.optim.swa_utils
 import torch.overrides
 import torch.testing
 import torch.utils._pytree
+import torch.utils.benchmark
 import torch.utils.data
 
 from binding import NUMPY_NAMES, Prober, parse, written
@@ -48,6 +51,9 @@ SPACES = {
     "torch.amp": torch.amp,
     "torch.multiprocessing": torch.multiprocessing,
     "torch.utils._pytree": torch.utils._pytree,
+    "torch.hub": torch.hub,
+    "torch.futures": torch.futures,
+    "torch.utils.benchmark": torch.utils.benchmark,
 }
 # of these, what constructors take
 CLASSES_OF = ("torch.nn", "torch.optim", "torch.utils.data", "torch.distributions", "torch.amp")

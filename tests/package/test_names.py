@@ -115,3 +115,13 @@ def test_python_files_rewrite_few_modules():
     files = pathlib.Path(rushlight.__file__).parent.rglob("*.py")
     used = sum(len(re.findall(r"(?<!def )\b_set_module\(", file.read_text())) for file in files)
     assert used <= 5
+
+
+def test_names_that_pytorch_has_are_told_by_import_statements():
+    with pytest.raises(ImportError) as lacking:
+        from rushlight import stft  # noqa: F401
+    told = f"(exists in PyTorch 2.13, not in rushlight {rushlight.__version__})"
+    assert str(lacking.value) == f"cannot import name 'stft' from 'torch' {told}"
+    with pytest.raises(ImportError, match="^cannot import name 'zeroes' from 'rushlight'"):
+        from rushlight import zeroes  # noqa: F401
+    assert not hasattr(rushlight, "stft") and getattr(rushlight, "stft", 3) == 3
