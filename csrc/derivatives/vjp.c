@@ -98,12 +98,22 @@ static bool is_freed(rl_vjp *g, int arg) {
     if (freed) FAILED = rl_saved_freed() < 0;
     return freed;
 }
+static V saved_value(rl_vjp *g, int i) {
+    bool packed = g->node->saved[i].unpack != NULL;
+    for (int j = 0; RL_UNLIKELY(packed) && j < g->n_unpacked; j++)
+        if (g->unpacked[j].saved == i) return (V){.tag = RL_TENSOR, .u.t = g->unpacked[j].tensor};
+    V value = rl_values_own_steal(VALUES, rl_saved_use(g->node, i));
+    if (RL_UNLIKELY(packed) && !FAILED && g->n_unpacked < RL_MAX_UNPACKED) {
+        g->unpacked[g->n_unpacked].saved = i;
+        g->unpacked[g->n_unpacked++].tensor = value.u.t;
+    }
+    return value;
+}
 V rl_vjp_maybe(rl_vjp *g, int arg) {
     if (FAILED || is_freed(g, arg)) return NONE;
     if (g->node->arg[arg].tag != RL_PLACE) return g->node->arg[arg];
     int i = rl_saved_find(g->node, arg, 0);
-    return RL_LIKELY(i >= 0) ? rl_values_own_steal(VALUES, rl_saved_use(g->node, i))
-                             : refuse(g, "argument", arg);
+    return RL_LIKELY(i >= 0) ? saved_value(g, i) : refuse(g, "argument", arg);
 }
 V rl_vjp_arg(rl_vjp *g, int arg) {
     V v = rl_vjp_maybe(g, arg);
@@ -118,7 +128,7 @@ V rl_vjp_list(rl_vjp *g, int arg, rl_view *room[RL_MAX_DIMS]) {
         if (i < 0) return refuse(g, "list", arg);
         room[j] = NULL;
         if (!g->node->saved[i].value) continue;
-        V one = rl_values_own_steal(VALUES, rl_saved_use(g->node, i));
+        V one = saved_value(g, i);
         if (FAILED) return NONE;
         room[j] = one.u.t;
     }
@@ -128,8 +138,7 @@ V rl_vjp_list(rl_vjp *g, int arg, rl_view *room[RL_MAX_DIMS]) {
 V rl_vjp_out(rl_vjp *g, int result) {
     if (FAILED) return NONE;
     int i = rl_saved_find(g->node, RL_MAX_ARGS + result, 0);
-    return RL_LIKELY(i >= 0) ? rl_values_own_steal(VALUES, rl_saved_use(g->node, i))
-                             : refuse(g, "result", result);
+    return RL_LIKELY(i >= 0) ? saved_value(g, i) : refuse(g, "result", result);
 }
 
 bool rl_vjp_has_grad(const rl_vjp *g, int result) {

@@ -18,13 +18,20 @@
 #include "autograd/autograd.h"
 #include "call/values.h"
 
-#define VALUES (&g->v)
+#define VALUES          (&g->v)
+#define RL_MAX_UNPACKED 8
 
 typedef struct {
     rl_node *node;
     PyObject *const *grads; /* of the results, NULL: undefined */
     PyObject **results;     /* for the edges */
     rl_values v;            /* what the formula made on the way */
+    /* saved tensors that hooks packed: these are asked once for each, however often the formula reads it */
+    struct {
+        rl_view *tensor;
+        int saved;
+    } unpacked[RL_MAX_UNPACKED];
+    int n_unpacked;
 } rl_vjp;
 typedef void (*rl_formula)(rl_vjp *g);
 #define VJP(name)                                                                                            \

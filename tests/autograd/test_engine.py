@@ -416,3 +416,36 @@ def test_random_numbers_overwrite_the_history(name):
     assert y.requires_grad
     y.sum().backward()
     assert x.grad.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    (
+        lambda x, y: x / y,
+        torch.atan2,
+        torch.logaddexp,
+        torch.hypot,
+        lambda x, y: x.pow(y),
+        lambda x, y: torch.addcdiv(x, x, y),
+        lambda x, y: torch.cumprod(x, 0),
+        lambda x, y: torch.stack([x, y]).prod(0),
+    ),
+)
+def test_backward_asks_hooks_once_for_each_saved_tensor(call):
+    inputs = leaf(), leaf(3.0, 0.5)
+    asked = []
+
+    def pack(tensor):
+        asked.append(0)
+        return len(asked) - 1, tensor.detach()
+
+    def unpack(packed):
+        asked[packed[0]] += 1
+        return packed[1]
+
+    expected = grad(call(*inputs).sum(), inputs, allow_unused=True)
+    with graph.saved_tensors_hooks(pack, unpack):
+        out = call(*inputs)
+    for got, wanted in zip(grad(out.sum(), inputs, allow_unused=True), expected, strict=True):
+        assert (got is wanted is None) or got.tolist() == wanted.tolist()
+    assert asked and set(asked) == {1}
