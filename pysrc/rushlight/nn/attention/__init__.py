@@ -25,7 +25,7 @@ __dir__ = _missing.module_dir(__name__)
 
 
 def __getattr__(name):
-    if name == "bias":
+    if name in ("bias", "flex_attention"):
         from importlib import import_module
 
         return import_module(f"{__name__}.{name}")

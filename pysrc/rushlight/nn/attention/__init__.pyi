@@ -3,6 +3,7 @@
 import builtins
 from typing import Any, Final
 from . import bias as bias
+from . import flex_attention as flex_attention
 from rushlight.backends._sdp import SDPBackend as SDPBackend
 
 WARN_FOR_UNFUSED_KERNELS: Final[builtins.bool]
