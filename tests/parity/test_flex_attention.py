@@ -285,3 +285,22 @@ def test_names():
     assert ours.FlexKernelOptions.__annotations__.keys() == theirs.FlexKernelOptions.__annotations__.keys()
     assert repr(ours.AuxRequest(lse=True)) == repr(theirs.AuxRequest(lse=True))
     assert ours._round_up_to_multiple(13, 8) == theirs._round_up_to_multiple(13, 8)
+
+
+def test_groups_of_heads_as_two_dimensions():
+    found = []
+    for library, module in BOTH:
+        mapped = module._vmap_for_bhqkv(lambda b, h, q, kv: b + 2 * h + 3 * q + 5 * kv, (), group_dim=True)
+        heads = library.arange(6).view(3, 2)
+        found.append(mapped(library.arange(2), heads, library.arange(4), library.arange(5)).tolist())
+    assert found[1] == found[0]
+
+
+def test_the_compile_flag_warns(monkeypatch):
+    monkeypatch.setattr(torch, "compile", lambda function: function)  # which takes a minute
+    texts = []
+    for _, module in BOTH:
+        with pytest.warns(DeprecationWarning) as given:
+            module.create_block_mask(causal, 1, 1, 8, 8, device="cpu", _compile=True)
+        texts.append([str(w.message) for w in given])
+    assert texts[1] == texts[0]

@@ -176,14 +176,11 @@ def _vmap_for_bhqkv(
 
     def mapped(*args: Any) -> Tensor:
         scores, (b, h, q, kv), others = args[: len(prefix)], args[len(prefix) :][:4], args[len(prefix) + 4 :]
-        shape = (*b.shape, *h.shape, *q.shape, *kv.shape)
-        b, q, kv = b.view(-1, *[1] * (rank - 1)), q.view(-1, 1), kv
-        indices = [
-            b,
-            h.view(1, *h.shape, 1, 1),
-            q.view(*[1] * (rank - 2), -1, 1),
-            kv.view(*[1] * (rank - 1), -1),
-        ]
+        shape, indices, first = (*b.shape, *h.shape, *q.shape, *kv.shape), [], 0
+        for index in (b, h, q, kv):
+            last = first + index.dim()
+            indices.append(index.view(*[1] * first, *index.shape, *[1] * (rank - last)))
+            first = last
         return _call_mod(fn, shape, *scores, *indices, *others).expand(shape)
 
     return mapped
