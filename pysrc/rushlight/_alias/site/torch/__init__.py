@@ -2,10 +2,11 @@
 
 import sys
 
-try:
-    from rushlight import _alias
-except ImportError as error:
-    raise ImportError(
-        f"{__file__} stands for rushlight, which {sys.executable} cannot import: {error}"
-    ) from error
-_alias.replace(sys.modules[__name__])
+if __name__ == "torch":  # not where a tool imports all that the package has
+    try:
+        from rushlight import _alias
+    except ImportError as error:
+        raise ImportError(
+            f"{__file__} stands for rushlight, which {sys.executable} cannot import: {error}"
+        ) from error
+    _alias.replace(sys.modules[__name__])
