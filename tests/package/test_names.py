@@ -121,7 +121,7 @@ def test_names_that_pytorch_has_are_told_by_import_statements():
     with pytest.raises(ImportError) as lacking:
         from rushlight import stft  # noqa: F401
     told = f"(exists in PyTorch 2.13, not in rushlight {rushlight.__version__})"
-    assert str(lacking.value) == f"cannot import name 'stft' from 'torch' {told}"
+    assert str(lacking.value) == f"cannot import name 'stft' from 'rushlight' {told}"
     with pytest.raises(ImportError, match="^cannot import name 'zeroes' from 'rushlight'"):
         from rushlight import zeroes  # noqa: F401
     assert not hasattr(rushlight, "stft") and getattr(rushlight, "stft", 3) == 3

@@ -17,6 +17,7 @@ OPTIONS = {
     "inspect": "--json --all --help",
     "convert": "--key= --force --help",
     "summary": "--input-size= --dtype= --depth= --json --trust --help",
+    "alias": "install status remove --target= --help",
     "completion": "bash zsh fish --help",
     "info": "--json --help",
 }
