@@ -238,6 +238,12 @@ def private_signature(member, this=None):
 ONLY_SOMETIMES = {"_gc_every"}  # in builds for tests
 
 
+def names_of(module):
+    """[(name, value)], less what _dispatch_keys.py puts there when it is imported."""
+    later = ("DispatchKey", "DispatchKeySet")
+    return [(name, vars(module)[name]) for name in sorted(vars(module)) if name not in later]
+
+
 def functions_and_values(module, table, told):
     functions = by_name(table, FN)
     twins = {
@@ -245,7 +251,7 @@ def functions_and_values(module, table, told):
         for name, entries in by_name(table, INPLACE).items()
         if entries[0]["flags"] & FN and f"{name}_" not in functions
     }
-    for name, member in sorted(vars(module).items()):
+    for name, member in names_of(module):
         if name.startswith("__") or name in ONLY_SOMETIMES or name == "_nn" or inspect.isclass(member):
             continue
         if name in told:
@@ -270,7 +276,7 @@ def stub(module):
     table = with_aliases(module._ops_table())
     head, classes, told = members()
     lines = [TITLE, *head]
-    for name, member in sorted(vars(module).items()):
+    for name, member in names_of(module):
         if inspect.isclass(member) and name not in classes:
             if not name.startswith("_"):
                 raise SystemExit(f"make_stub: the class {name} does not stand in tools/members.pyi")

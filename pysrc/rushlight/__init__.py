@@ -32,7 +32,6 @@ _import_hooks.share_when_sent(_C.Tensor, _C.Parameter, _C.UntypedStorage, _utils
 globals().update(_names.constants())
 
 _exports.publish(globals())
-_C.__getattr__ = _names.of_extension
 _names.attach_methods()
 _star = {n for n, value in globals().items() if n[0] != "_" and type(value) is not type(_C)}
 __all__ = sorted(_star | {"load", "save", "set_printoptions"})

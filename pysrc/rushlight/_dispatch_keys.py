@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import enum
 
+from . import _C
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,3 +128,8 @@ def _priority(key):
         if start < key.value <= start + len(_DEVICES):
             return _SINGLE[block], key.value
     return key.value, 0
+
+
+# Where PyTorch has them. A __getattr__ of _C would find them, too, and make every use of _C in Python slower:
+# the interpreter specializes no access to a module that has one.
+_C.DispatchKey, _C.DispatchKeySet = DispatchKey, DispatchKeySet

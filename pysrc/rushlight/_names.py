@@ -41,16 +41,12 @@ def attach_methods():
     for name in ("isclose", "allclose", "equal", "is_nonzero", "unique", "unique_consecutive"):
         setattr(_C.Tensor, name, getattr(functional, name))
     _C.Tensor.histogram = _histogram.histogram
+    _C._log_api_usage_once = _log_api_usage_once
     # what stands in Python may be answered by classes and modes, as the rest is
     for name, member in list(vars(_C.Tensor).items()):
         if type(member) is _FUNCTION and (name[:2] != "__" or name == "__reversed__"):
             setattr(_C.Tensor, name, _C._overridable(member))
 
 
-def of_extension(name):
-    """What ``_C`` says of a name that C does not have: some are written in Python."""
-    from . import _c_names
-
-    if name not in _c_names.__all__:
-        raise AttributeError(f"module 'rushlight._C' has no attribute '{name}'")
-    return getattr(_c_names, name)
+def _log_api_usage_once(event, /):
+    """Do nothing: PyTorch tells a logger, which nobody installs, that something was used."""

@@ -36,7 +36,7 @@ CASES = [
     lambda t: t._assert(0, 3),
     lambda t: t._assert([1], "m"),
     lambda t: t._C._log_api_usage_once("x"),
-    lambda t: sorted((name, int(key)) for name, key in t._C.DispatchKey.__members__.items()),
+    lambda t: sorted((name, int(key)) for name, key in t.DispatchKey.__members__.items()),
     lambda t: (str(t.DispatchKey.CPU), repr(t._C.DispatchKey.CPU), t._C.DispatchKey(49).name),
     lambda t: t.DispatchKey.CPU == 49,
     lambda t: str(t.onnx.TrainingMode.EVAL),
@@ -57,7 +57,7 @@ SETS = [
     lambda s, k: (s(k.CPU) | s(k.AutogradCPU)).highestPriorityTypeId(),
     lambda s, k: (s(k.CPU).has(k.CPU), s(k.CPU).has(k.CUDA), s(k.CPU) == s(k.CPU)),
 ]
-CASES += [lambda t, case=case: repr(case(t._C.DispatchKeySet, t._C.DispatchKey)) for case in SETS]
+CASES += [lambda t, case=case: repr(case(t.DispatchKeySet, t.DispatchKey)) for case in SETS]
 
 
 def outcome(library, case):

@@ -287,7 +287,7 @@ def test_onnx_says_that_it_writes_no_files(tmp_path):
 
 
 def test_names_of_the_extension_that_python_has():
-    assert torch._C.DispatchKey is torch.DispatchKey
+    assert torch.DispatchKey is torch._C.DispatchKey
     with pytest.raises(AttributeError, match="^module 'rushlight._C' has no attribute 'nothing'$"):
         torch._C.nothing  # noqa: B018
     assert len({torch._C.DispatchKeySet(torch.DispatchKey.CPU)}) == 1

@@ -136,7 +136,7 @@ def _take_the_name():
     if Finder in sys.meta_path:
         return
     import rushlight
-    from rushlight import version
+    from rushlight import _dispatch_keys, version  # noqa: F401  packages read the keys from torch._C
     from rushlight.torch_version import TorchVersion
 
     from . import names
