@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "threads.h"
 #include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
@@ -25,19 +24,33 @@
  * tree's root, and that is the container's group. The least of all levels holds. */
 enum { PATH_ROOM = 8192, LINE_ROOM = 4352 };
 
+/* The number whose digits begin there; -1 where none does, and of one that is too large. (Under _GNU_SOURCE
+ * strtol is a function that only a new glibc has.) */
+static int64_t number_read(const char **at) {
+    int64_t n = 0;
+    if (!isdigit((unsigned char)**at)) return -1;
+    for (; isdigit((unsigned char)**at); ++*at)
+        if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, **at - '0', &n)) return -1;
+    return n;
+}
+
+static const char *blanks_skip(const char *at) {
+    while (isspace((unsigned char)*at)) at++;
+    return at;
+}
+
 /* libgomp's rule: positive numbers between commas, blanks around them; anything else and none counts. */
 static int omp_first(const char *text) {
-    long first = 0;
+    int64_t first = 0;
     for (const char *at = text;; at++) {
-        char *end;
-        errno = 0;
-        long n = strtol(at, &end, 10);
-        if (end == at || errno || n <= 0) return 0;
+        at = blanks_skip(at);
+        if (*at == '+') at++;
+        const int64_t n = number_read(&at);
+        if (n <= 0) return 0;
         if (!first) first = n;
-        while (isspace((unsigned char)*end)) end++;
-        if (!*end) return first < INT_MAX ? (int)first : INT_MAX;
-        if (*end != ',') return 0;
-        at = end;
+        at = blanks_skip(at);
+        if (!*at) return first < INT_MAX ? (int)first : INT_MAX;
+        if (*at != ',') return 0;
     }
 }
 
@@ -55,12 +68,9 @@ static bool file_line(const char *folder, const char *name, char *line, int room
 
 /* A number that is all of the text up to `stop`; -1 for anything else. */
 static int64_t number_at(const char **at, char stop) {
-    char *end;
-    errno = 0;
-    if (!isdigit((unsigned char)**at)) return -1;
-    long long n = strtoll(*at, &end, 10);
-    if (errno || (*end && *end != stop)) return -1;
-    *at = *end ? end + 1 : end;
+    const int64_t n = number_read(at);
+    if (n < 0 || (**at && **at != stop)) return -1;
+    if (**at) ++*at;
     return n;
 }
 

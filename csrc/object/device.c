@@ -125,11 +125,13 @@ static int device_from_text(const char *text, int *device, int *index) {
                      digits, text);
         return -1;
     }
-    if (len == 0 || digits[len] || (len > 1 && *digits == '0') || atoi(digits) > MAX_INDEX) {
+    int number = 0;
+    for (size_t i = 0; i < len && len <= 3; i++) number = 10 * number + digits[i] - '0';
+    if (len == 0 || digits[len] || (len > 1 && *digits == '0') || number > MAX_INDEX) {
         PyErr_Format(PyExc_RuntimeError, "Invalid device string: '%.100s'", text);
         return -1;
     }
-    *index = atoi(digits);
+    *index = number;
     return 0;
 }
 
