@@ -3,19 +3,16 @@
 #include <string.h>
 
 /* Elements that each result of a reduction is of; -1: the shape rule refuses the dims, or nothing tells. */
-static int64_t reduced_elements(const rl_view *x, const rl_value *dims) {
+static double reduced_elements(const rl_view *x, const rl_value *dims) {
     const int64_t one = dims->tag == RL_INT ? dims->u.i : 0;
     const int64_t *at = dims->tag == RL_INTS ? dims->u.ints : &one;
     const int n = dims->tag == RL_INTS ? dims->n : dims->tag == RL_INT;
-    int64_t count = 1;
-    if (n == 0) {
-        for (int d = 0; d < x->ndim; d++) count *= x->shape[d];
-        return count;
-    }
+    double count = 1; /* dims that are named twice may give more than fits an integer */
+    if (n == 0) return (double)x->numel;
     for (int i = 0; i < n; i++) {
         const int64_t d = at[i] < 0 ? at[i] + x->ndim : at[i];
         if (d < 0 || d >= x->ndim) return -1;
-        count *= x->shape[d];
+        count *= (double)x->shape[d];
     }
     for (int d = 0; d < x->ndim; d++)
         if (x->shape[d] == 0) return 0; /* no element, or no result */
@@ -33,8 +30,8 @@ static int warn_degrees(const rl_op_call *b) {
     if (!x || x->device == RL_META || !rl_is_float(x->dtype)) return 0;
     if (last->tag == RL_INT || last->tag == RL_BOOLEAN) correction = (double)last->u.i;
     if (last->tag == RL_FLOAT) correction = last->u.d;
-    const int64_t count = reduced_elements(x, has_dim ? &b->k.arg[1] : &everything);
-    if (count < 0 || (double)count - correction > 0) return 0;
+    const double count = reduced_elements(x, has_dim ? &b->k.arg[1] : &everything);
+    if (count < 0 || count - correction > 0) return 0;
     return PyErr_WarnFormat(PyExc_UserWarning, 1,
                             "%s(): degrees of freedom is <= 0. Correction should be strictly less than the "
                             "reduction factor (input numel divided by output numel).",
