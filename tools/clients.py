@@ -72,12 +72,27 @@ def environment(package, version):
     for path in (here / "rushlight", *here.glob("rushlight-*.dist-info")):
         shutil.copytree(path, there / path.name)
     run(python, "-m", "rushlight", "alias", "install")
-    said = run(
-        python, "-m", "pip", "install", "--disable-pip-version-check", "numpy", f"{package}=={version}"
+    install = (
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "-c",
+        constraints(python, folder),
     )
+    said = run(*install, "numpy", f"{package}=={version}")
     run(python, "-m", "rushlight", "alias", "status")
     check_downloads(package, said, there)
     return python
+
+
+def constraints(python, folder):
+    """The locked versions, and the alias's torch: a torchvision that wants another one would replace it."""
+    alias = run(python, "-c", "import importlib.metadata as m; print(m.version('torch'))").strip()
+    path = folder / "constraints.txt"
+    path.write_text((SCRIPTS / "constraints.txt").read_text() + f"torch=={alias}\n")
+    return path
 
 
 def check_downloads(package, said, there):
