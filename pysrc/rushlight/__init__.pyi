@@ -700,6 +700,7 @@ from .functional import numel as numel
 from .functional import unique as unique
 from .functional import unique_consecutive as unique_consecutive
 from .functional import unravel_index as unravel_index
+from .futures import Future as Future
 from .random import get_rng_state as get_rng_state
 from .random import initial_seed as initial_seed
 from .random import manual_seed as manual_seed

@@ -122,6 +122,7 @@ AT_ONCE = {
 # names whose module is imported when something first asks for them
 WHEN_ASKED = {
     "rushlight": {
+        "futures": "Future",
         "amp.autocast_mode": "autocast",
         "amp.grad_scaler": "GradScaler",
         "_C": (
@@ -224,6 +225,7 @@ WHEN_ASKED = {
     },
     "rushlight.nn.parallel": {
         "distributed": "DistributedDataParallel",
+        "scatter_gather": "gather scatter",
     },
     "rushlight.nn.utils": {
         "fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
@@ -274,7 +276,7 @@ MODULES = {
     "rushlight.fx": "_symbolic_trace graph graph_module node proxy",
     "rushlight.jit": "annotations",
     "rushlight.nn": ("attention common_types grad intrinsic qat quantizable quantized"),
-    "rushlight.nn.parallel": "distributed",
+    "rushlight.nn.parallel": "distributed scatter_gather",
     "rushlight.nn.utils": ("fusion init memory_format parametrizations parametrize prune rnn stateless"),
     "rushlight.optim": (
         "adadelta adagrad adam adamax adamw asgd lbfgs lr_scheduler nadam radam rmsprop rprop sgd "

@@ -201,12 +201,17 @@ def test_fork_and_wait():
     empty = jit.Future()
     failed = empty.then(lambda f: 1 / 0)
     with pytest.raises(RuntimeError, match="not completed"):
-        empty.wait()
+        empty.value()
     empty.set_result(1)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         failed.wait()
     with pytest.raises(RuntimeError, match="only be marked completed once"):
         empty.set_result(2)
+
+
+def test_there_is_one_class_of_futures():
+    assert jit.Future is rushlight.futures.Future is rushlight.Future
+    assert type(jit.fork(int)) is rushlight.Future and rushlight.Future[int].__args__ == (int,)
 
 
 def test_decorators_mark():
