@@ -273,7 +273,8 @@ MODULES = {
         "one_hot_categorical pareto poisson relaxed_bernoulli relaxed_categorical studentT "
         "transformed_distribution transforms uniform utils von_mises weibull wishart"
     ),
-    "rushlight.fx": "_symbolic_trace graph graph_module node proxy",
+    "rushlight.fx": "_symbolic_trace experimental graph graph_module node proxy",
+    "rushlight.fx.experimental": "proxy_tensor",
     "rushlight.jit": "annotations",
     "rushlight.nn": ("attention common_types grad intrinsic qat quantizable quantized"),
     "rushlight.nn.parallel": "distributed scatter_gather",

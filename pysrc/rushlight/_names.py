@@ -42,6 +42,7 @@ def attach_methods():
         setattr(_C.Tensor, name, getattr(functional, name))
     _C.Tensor.histogram = _histogram.histogram
     _C._log_api_usage_once = _log_api_usage_once
+    _C._are_functorch_transforms_active = _are_functorch_transforms_active
     # what stands in Python may be answered by classes and modes, as the rest is
     for name, member in list(vars(_C.Tensor).items()):
         if type(member) is _FUNCTION and (name[:2] != "__" or name == "__reversed__"):
@@ -50,3 +51,8 @@ def attach_methods():
 
 def _log_api_usage_once(event, /):
     """Do nothing: PyTorch tells a logger, which nobody installs, that something was used."""
+
+
+def _are_functorch_transforms_active():
+    """Return whether a function transform such as vmap is at work: never, there are none."""
+    return False

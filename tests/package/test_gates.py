@@ -123,3 +123,10 @@ def test_from_import_tells_what_exists_in_pytorch():
     with pytest.raises(ImportError, match=r"cannot import name 'frobnicate' from 'rushlight' \(/"):
         from rushlight import frobnicate  # noqa: F401
     assert not hasattr(rushlight, "vmap") and getattr(rushlight, "vmap", 3) == 3
+
+
+def test_nothing_transforms_or_traces():
+    from rushlight.fx.experimental.proxy_tensor import get_proxy_mode
+
+    assert rushlight._C._are_functorch_transforms_active() is False and get_proxy_mode() is None
+    assert rushlight.fx.experimental.proxy_tensor.get_proxy_mode is get_proxy_mode

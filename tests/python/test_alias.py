@@ -411,3 +411,8 @@ def test_safetensors(hidden, tmp_path):
         "refused",
         "rushlight.safetensors False" if hidden else "safetensors True",
     ]
+
+
+def test_torch_has_itself_by_its_name(tmp_path):
+    lines = output("import torch\nprint(torch.torch is torch, torch.torch.Tensor)", tmp_path)
+    assert lines == ["True <class 'torch.Tensor'>"]

@@ -56,4 +56,6 @@ def call_all_torch():
         if name == "rushlight" or name.startswith("rushlight."):
             if not name.startswith(("rushlight._alias", "rushlight._command")):
                 call_torch(module)
+    package = sys.modules["rushlight"]
+    package.torch = package  # PyTorch's has itself by that name, and annotations say torch.torch.Tensor
     sys.meta_path.insert(0, _Finder)
