@@ -25,13 +25,15 @@ NUMBER = re.compile(r"-?\d+\.?\d*(?:e[-+]\d+)?")
 FOREIGN = re.compile(r"^(nvidia|cuda|triton)", re.I)
 FETCHED = re.compile(r"\s*(Collecting|Downloading) (torch(?=[\s=<>~!(]|-\d|$)|nvidia)")
 OWN = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+BROUGHT = ("numpy", "typing_extensions")  # PyTorch brings them, so that packages do not name them
 LIMIT = 600  # seconds of a script
 HEAD = """\
 # Packages
 
-What `make clients` saw: published packages in environments with [the alias](alias.md) and no PyTorch. Each is
-tried by a script of `tests/clients`, which runs unmodified under PyTorch {pytorch}, too; a check counts where
-both print the same.
+What `make clients` saw: published packages in environments with [the alias](alias.md) and no PyTorch, but
+with NumPy and typing_extensions, which PyTorch brings, so that packages use them without naming them. Each
+is tried by a script of `tests/clients`, which runs unmodified under PyTorch {pytorch}, too; a check counts
+where both print the same.
 
 """
 
@@ -81,7 +83,7 @@ def environment(package, version):
         "-c",
         constraints(python, folder),
     )
-    said = run(*install, "numpy", f"{package}=={version}")
+    said = run(*install, *BROUGHT, f"{package}=={version}")
     run(python, "-m", "rushlight", "alias", "status")
     check_downloads(package, said, there)
     return python
