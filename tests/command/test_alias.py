@@ -74,12 +74,13 @@ def test_it_is_of_this_version_and_shows_each_module():
 def test_the_wheel_holds_the_same(tmp_path, monkeypatch, small):
     monkeypatch.setattr(make_packages, "DIST", tmp_path)
     monkeypatch.setattr(cuda_wheel, "contents_of", lambda tree: vars(contents))
-    make_packages.alias(SOURCE.parent)
+    tree = Path(__file__).resolve().parents[2]
+    make_packages.alias(tree)
     (made,) = tmp_path.iterdir()
     assert made.name == f"torch-{_alias.VERSION}-py3-none-any.whl"
     with zipfile.ZipFile(made) as archive:
         held = {name: archive.read(name) for name in archive.namelist()}
-    files = contents.files(SOURCE / "rushlight")
+    files = contents.files(tree / "pysrc" / "rushlight")
     assert held == contents.recorded(files, INFO)
     lines = held[f"{INFO}/RECORD"].decode().splitlines()
     assert lines == [*(contents.record_line(*each) for each in files.items()), f"{INFO}/RECORD,,"]
