@@ -272,3 +272,7 @@ def test_gone():
     """What a script was made of may go."""
     scripted = jit.script(Net().eval())
     assert scripted(rushlight.ones(2)).shape == (3,)
+
+
+def test_annotations_is_the_module():
+    assert rushlight.jit.annotations.__name__ == "rushlight.jit.annotations"

@@ -19,6 +19,7 @@ serialization utils.checkpoint utils.hooks
 # one function under several names here, several in PyTorch; storages, which files hold in their own way
 ELSEWHERE = set(rushlight.storage._TITLES) | {"TypedStorage", "Variable"}
 ELSEWHERE |= {"LinAlgError", "matmul"}  # by another name than PyTorch prints; torch.matmul itself
+ELSEWHERE.add("Future")  # torch.Future is the base class of torch.futures.Future
 ELSEWHERE.add("manual_seed")  # compiling wraps it, and then PyTorch does not find it itself
 
 

@@ -180,4 +180,5 @@ class strict_fusion:
         pass
 
 
+del annotations  # that of __future__: the module of this name is imported when it is asked for
 _exports.publish(globals())
