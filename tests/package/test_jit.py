@@ -1,6 +1,7 @@
 """torch.jit without a compiler: what it makes runs as Python, and behaves as PyTorch's."""
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -264,7 +265,7 @@ def test_a_variable_switches_it_off():
         "import rushlight as t, warnings; warnings.simplefilter('ignore'); m = t.nn.Linear(1, 1); "
         "assert t.jit.script(m) is m and t.jit.trace(m, t.ones(1)) is m and t.jit.script(len) is len"
     )
-    env = {"PYTORCH_JIT": "0", "PYTHONPATH": ":".join(sys.path)}
+    env = {**os.environ, "PYTORCH_JIT": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env=env)
 
 
