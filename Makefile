@@ -12,6 +12,8 @@ TESTS ?= tests --ignore=tests/parity
 # SKIPPED=-rs names the tests that are skipped, and why
 SKIPPED ?=
 PYTEST = $(RUN) -m pytest -n $(JOBS) $(SKIPPED) $(TESTS)
+# less what another build and other kernels cannot change
+PYTEST_KERNELS = $(PYTEST) $(patsubst %,--ignore=tests/%,architecture command package)
 JOBS ?= 2
 PARITY_VENV ?= .venv-parity
 PACK_VENV ?= .venv-packages
@@ -48,17 +50,17 @@ test: $(VENV)/.installed
 
 # the tests on the reference kernels alone; as on a CPU without AVX-512; without oneDNN
 ref: $(VENV)/.installed
-	RUSHLIGHT_KERNELS=ref $(PYTEST)
+	RUSHLIGHT_KERNELS=ref $(PYTEST_KERNELS)
 
 isa: $(VENV)/.installed
-	RUSHLIGHT_ISA=avx2 $(PYTEST)
+	RUSHLIGHT_ISA=avx2 $(PYTEST_KERNELS)
 
 # the operators as on a CPU that is no x86-64
 scalar: build/scalar/.built
 	RUSHLIGHT_ISA=scalar PYTHONPATH=build/scalar $(RUN) -m pytest -n $(JOBS) tests/ops
 
 no-onednn: $(VENV)/.installed
-	RUSHLIGHT_ONEDNN=0 $(PYTEST)
+	RUSHLIGHT_ONEDNN=0 $(PYTEST_KERNELS)
 
 # factorisations through SciPy's LAPACK, which the other tests do without
 scipy: $(VENV)/.installed
@@ -76,13 +78,13 @@ toys: $(VENV)/.installed
 
 # address and undefined behaviour sanitizers
 asan: $(VENV)/.asan
-	$(ASAN) PYTHONPATH=$(VENV)/asan $(PYTEST)
+	$(ASAN) PYTHONPATH=$(VENV)/asan $(PYTEST_KERNELS)
 
 # every block of memory before a page that nobody may touch, or FENCE=2: behind one; the suite, and random calls
 # with all kernels and with the reference kernels, compared
 FENCE ?= 1
 fence: $(VENV)/.installed
-	RUSHLIGHT_FENCE=$(FENCE) $(PYTEST)
+	RUSHLIGHT_FENCE=$(FENCE) $(PYTEST_KERNELS)
 	RUSHLIGHT_FENCE=$(FENCE) $(MAKE) fuzz-difference
 
 # each size that kernels ask for is made too small in turn, and random calls between fences must notice
