@@ -167,7 +167,7 @@ fuzz-long: fuzz-files
 # what takes longer than CI allows
 full: $(VENV)/.installed $(VENV)/.asan
 	RUSHLIGHT_FULL=1 $(RUN) -m pytest -n $(JOBS) tests/ops/test_gradient_subsets.py
-	$(MAKE) asan ref isa no-onednn cuda-sim-asan
+	$(MAKE) asan ref isa scalar no-onednn cuda-sim-asan
 	$(MAKE) fuzz-files MUTANTS=2000000
 	$(MAKE) fuzz-ops CALLS=300000 SEED=1
 	$(MAKE) fence FENCE=2 CALLS=30000
