@@ -81,6 +81,8 @@ def try_wheels():
             installed(python, "numpy", "onednn")
             try_alias(python)
             tests(python, *ON_WHEELS)
+    if f"-cp{oldest_python()}-" not in wheels[0].name:
+        return
     with fresh(python_of(wheels[0])) as python:  # for the oldest Python, as the oldest NumPy is
         install(python, "--no-deps", wheels[0])
         installed(python)
@@ -114,9 +116,18 @@ def python_of(wheel):
     return interpreters.find(f"{major}.{minor}")
 
 
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def oldest_python():
+    """ ">=3.11" to "311"."""
+    return project()["requires-python"].removeprefix(">=").replace(".", "")
+
+
 def oldest_numpy():
     """ "numpy>=1.25" to "numpy==1.25.*"."""
-    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    wanted = project()["dependencies"]
     (lowest,) = [re.fullmatch(r"numpy>=([\d.]+)", line)[1] for line in wanted if line.startswith("numpy")]
     return f"numpy=={lowest}.*"
 

@@ -280,9 +280,10 @@ def _default_branch(repo_owner, repo_name):
         with urlopen(f"https://github.com/{repo_owner}/{repo_name}/tree/main/"):
             return "main"
     except HTTPError as error:
-        if error.code == 404:
-            return "master"
-        raise
+        if error.code != 404:
+            raise
+        error.close()
+        return "master"
     except URLError as error:
         for ref in ("main", "master"):
             if os.path.exists(f"{get_dir()}/{repo_owner}_{repo_name}_{ref}"):
@@ -319,9 +320,10 @@ def _validate_not_a_forked_repo(repo_owner, repo_name, ref):
             url = f"https://api.github.com/repos/{repo_owner}/{repo_name}/{kind}?per_page=100&page={page}"
             try:
                 found = json.loads(_read_url(Request(url, headers=headers)))
-            except HTTPError:
+            except HTTPError as error:
                 if headers.pop("Authorization", None) is None:
                     raise
+                error.close()
                 continue  # the token may do less than nobody
             if not found:
                 break
@@ -373,6 +375,7 @@ def _download_repository(repo_owner, repo_name, ref, archive):
     except HTTPError as error:
         if error.code != 300:
             raise
+        error.close()
         # several choices: take the branch, as git does
         warnings.warn(
             f"The ref {ref} is ambiguous. Perhaps it is both a tag and a branch in the repo? Torchhub will "

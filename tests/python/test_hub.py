@@ -157,8 +157,9 @@ def test_a_connection_that_ends_early(server, tmp_path):
 
 def test_what_is_not_there(server, tmp_path):
     server["/a"] = 404, b"", 0
-    with pytest.raises(hub.HTTPError, match="404"):
+    with pytest.raises(hub.HTTPError, match="404") as raised:
         hub.download_url_to_file(server["url"] + "/a", tmp_path / "a", progress=False)
+    raised.value.close()
     with pytest.raises(hub.URLError):
         hub.download_url_to_file(f"file://{tmp_path}/nothing", tmp_path / "a", progress=False)
     assert listed(tmp_path) == []
