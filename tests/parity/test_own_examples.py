@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 # what is not in PyTorch, or another there on purpose
 OWN = {
     "rushlight.compile": "there is no compiler",
+    "rushlight.nn.attention.flex_attention.flex_attention": "PyTorch's warns where it is not compiled",
     "rushlight.nn.parallel.data_parallel": "PyTorch's wants a GPU",
     "rushlight.serialization.add_safe_globals": "PyTorch allows some of its own",
     "rushlight.utils.collect_env.get_pretty_env_info": "names the library",
